@@ -1,0 +1,93 @@
+// What one row is made of: what comes in with it and what goes out. Plain values and views.
+#ifndef TOKENDRAW_SAMPLING_TYPES_H_
+#define TOKENDRAW_SAMPLING_TYPES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tokendraw::sampling {
+
+// Version of the rules that turn a row into a token. A change of any token is a new version.
+inline constexpr char kSemanticsVersion[] = "1";
+
+// Draws of one row are told apart by 16 bits of the random counter.
+inline constexpr int32_t kMaxSampleCount = 1 << 16;
+
+// Element type of a row in memory, little-endian, at any alignment.
+enum class DataType { kF32, kF16, kBF16 };
+
+// Bytes of one element: 4 for F32, 2 for F16 and BF16.
+size_t ElementSize(DataType type);
+
+// One row of logits as it came: `vocab_size` elements at `data`.
+struct LogitsRow {
+  const void* data = nullptr;
+  DataType type = DataType::kF32;
+  int32_t vocab_size = 0;  // V, >= 1
+};
+
+// How often a token occurs in the history.
+struct TokenCount {
+  int32_t token_id = 0;      // [0, V)
+  int32_t output_count = 0;  // >= 0
+  int32_t prompt_count = 0;  // >= 0
+};
+
+// The history that penalties look at: either tokens in order, oldest first, or counts alone. All
+// ids are in [0, V).
+struct History {
+  std::span<const int32_t> prompt_ids;
+  std::span<const int32_t> output_ids;
+  std::span<const TokenCount> token_counts;
+};
+
+// Names the random numbers of a row: the same key gives the same numbers, on every machine.
+struct RandomKey {
+  uint64_t seed = 0;
+  uint64_t position = 0;
+};
+
+// One row to sample. Views must outlive the call.
+struct RowInput {
+  LogitsRow logits;
+  // ceil(V / 32) little-endian 32-bit words, least significant bit first, 1 = allowed.
+  // Absent: everything is allowed.
+  std::optional<std::span<const std::byte>> allowed_mask;
+  History history;
+  RandomKey key;
+  int32_t sample_count = 1;  // [1, kMaxSampleCount]
+};
+
+struct TokenLogprob {
+  int32_t token_id = 0;
+  float logprob = 0;  // nats, <= 0
+};
+
+// One token drawn from a row. Everything from `logprob` on is filled only for rows that asked
+// (Params::WantsDetail).
+struct Draw {
+  int32_t token_id = -1;
+  float logprob = 0;
+  std::vector<TokenLogprob> top_logprobs;        // highest first, ties lowest id first
+  std::vector<TokenLogprob> requested_logprobs;  // in the order of Params::logprob_ids
+  int32_t kept_count = 0;
+  std::vector<int32_t> kept_ids;  // ascending
+  double kept_mass = 0;           // under the softmax of the row after the edits, (0, 1]
+  bool xtc_applied = false;
+  bool greedy = false;
+};
+
+enum class RowErrorCode { kNone, kNotFinite, kNoCandidate };
+
+struct RowResult {
+  RowErrorCode error = RowErrorCode::kNone;
+  int32_t error_token = -1;  // first offending id of kNotFinite, else -1
+  std::vector<Draw> draws;   // sample_count of them; empty on error
+};
+
+}  // namespace tokendraw::sampling
+
+#endif  // TOKENDRAW_SAMPLING_TYPES_H_
