@@ -1,11 +1,15 @@
 #include "sampling/report.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sampling/kernels.h"
 
 namespace tokendraw::sampling {
 namespace {
+
+// A survivor's log-probability is finite, also where it does not fit a float.
+constexpr double kLowest = std::numeric_limits<float>::lowest();
 
 // The candidate with that id, or null.
 const Candidate* Find(std::span<const Candidate> tokens, int32_t id) {
@@ -20,7 +24,8 @@ void ReportLogprobs(const Params& params, const Support& distribution, Draw& dra
   const Softmax softmax = distribution.ComputeSoftmax();
   const double log_sum = Log(softmax.sum);
   const auto entry = [&](const Candidate& token) {
-    return TokenLogprob{token.id, static_cast<float>((token.logit - softmax.max) - log_sum)};
+    const double logprob = (token.logit - softmax.max) - log_sum;
+    return TokenLogprob{token.id, static_cast<float>(std::max(logprob, kLowest))};
   };
 
   draw.logprob = entry(*Find(distribution.tokens(), draw.token_id)).logprob;
@@ -49,7 +54,7 @@ void ReportKept(const Params& params, const Support& unfiltered, const Support& 
     if (params.return_kept) draw.kept_ids.push_back(token.id);
   }
   draw.kept_count = static_cast<int32_t>(kept.size());
-  draw.kept_mass = mass.Total() / softmax.sum;
+  draw.kept_mass = std::min(mass.Total() / softmax.sum, 1.0);
 }
 
 }  // namespace tokendraw::sampling

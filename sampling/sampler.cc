@@ -39,8 +39,10 @@ RowResult Sampler::Sample(const Params& params, const RowInput& row) {
   if (const int32_t id = FirstNotFinite(logits_); id >= 0) {
     return {.error = RowErrorCode::kNotFinite, .error_token = id};
   }
-  std::optional<Support> raw;
-  if (params.logprobs == LogprobMode::kRaw) raw.emplace().Reset(logits_);
+  std::optional<Support> raw;  // what log-probabilities are of, unless of the survivors
+  if (params.WantsDetail() && params.logprobs != LogprobMode::kProcessed) {
+    raw.emplace().Reset(logits_);
+  }
 
   ApplyEdits(params, row, logits_);
   if (const int32_t id = FirstNotFinite(logits_); id >= 0) {
@@ -66,13 +68,13 @@ RowResult Sampler::Sample(const Params& params, const RowInput& row) {
       draw.greedy = greedy;
       draw.xtc_applied = outcome->xtc_applied;
       ReportKept(params, unfiltered_, outcome->kept, draw);
-    }
-    if (params.logprobs != LogprobMode::kNone) {
       ReportLogprobs(params, raw ? *raw : outcome->kept, draw);
     }
     result.draws.push_back(std::move(draw));
   }
   return result;
 }
+
+const char* SimdTarget() { return "SCALAR"; }
 
 }  // namespace tokendraw::sampling

@@ -24,6 +24,9 @@ class Sampler {
   Support unfiltered_;  // the survivors before step 5
 };
 
+// Instruction set that rows are computed with.
+const char* SimdTarget();
+
 }  // namespace tokendraw::sampling
 
 #endif  // TOKENDRAW_SAMPLING_SAMPLER_H_

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "sampling/edits.h"
 
@@ -60,8 +61,10 @@ void ApplyFrequencyAndPresencePenalty(float frequency_penalty, float presence_pe
   for (const TokenCount& token : counts) {
     int64_t count = token.output_count;
     if (scope == FrequencyScope::kPromptAndOutput) count += token.prompt_count;
-    if (count == 0) continue;
-    logits[token.token_id] -= frequency_penalty * static_cast<float>(count) + presence_penalty;
+    float& x = logits[token.token_id];
+    // A product that overflows would turn -inf into NaN.
+    if (count == 0 || x == -std::numeric_limits<float>::infinity()) continue;
+    x -= frequency_penalty * static_cast<float>(count) + presence_penalty;
   }
 }
 

@@ -1,0 +1,56 @@
+// From the wire to the library: checks a request and turns it into rows to sample.
+#ifndef TOKENDRAW_SERVICE_CONVERT_H_
+#define TOKENDRAW_SERVICE_CONVERT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sampling/params.h"
+#include "sampling/types.h"
+#include "service/status.h"
+#include "tokendraw/v1/sampling.pb.h"
+
+namespace tokendraw {
+
+// What a message may hold at most.
+struct MessageLimits {
+  int64_t max_rows = 0;
+  int64_t max_draws = 0;
+};
+
+struct BatchRow {
+  int32_t params_index = 0;
+  sampling::RowInput input;
+};
+
+// A checked request. Views point into the request, which must outlive it.
+struct Batch {
+  std::vector<sampling::Params> params;
+  std::vector<BatchRow> rows;
+  std::vector<std::vector<sampling::TokenCount>> token_counts;  // what rows' histories view
+};
+
+// Checks everything that sampling relies on. INVALID_ARGUMENT lists all violations,
+// RESOURCE_EXHAUSTED names the limit, UNIMPLEMENTED the payload. Draws a seed for each row that
+// brings none.
+absl::StatusOr<Batch> ConvertRequest(const v1::SampleTokensRequest& request,
+                                     const MessageLimits& limits);
+
+// Fills `params` from `proto`; adds what is wrong with it to `violations`, under `path`. Token ids
+// must be in [0, vocab_size). With lenient validation a value outside its range acts as "off".
+void ConvertParams(const v1::SamplingParams& proto, const std::string& path,
+                   v1::Validation validation, int32_t vocab_size, sampling::Params& params,
+                   Violations& violations);
+
+// Adds a violation for each field, at any depth of `message`, that this version does not know.
+void FindUnknownFields(const google::protobuf::Message& message, const std::string& path,
+                       Violations& violations);
+
+// Adds a violation if `value` is not a Validation.
+void CheckValidation(v1::Validation value, Violations& violations);
+
+}  // namespace tokendraw
+
+#endif  // TOKENDRAW_SERVICE_CONVERT_H_

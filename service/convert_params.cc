@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "service/convert.h"
+
+namespace tokendraw {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::RepeatedField;
+
+// A rule of sampling/params.h with the field of the same name.
+struct BoundRule {
+  const sampling::ParamRule* rule;
+  const FieldDescriptor* field;
+};
+
+const std::vector<BoundRule>& BoundRules() {
+  static const auto* const kRules = [] {
+    auto* rules = new std::vector<BoundRule>;
+    for (const sampling::ParamRule& rule : sampling::ParamRules()) {
+      rules->push_back({&rule, v1::SamplingParams::descriptor()->FindFieldByName(rule.name)});
+    }
+    return rules;
+  }();
+  return *kRules;
+}
+
+double ReadNumber(const v1::SamplingParams& proto, const FieldDescriptor* field) {
+  const auto* reflection = v1::SamplingParams::GetReflection();
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection->GetDouble(proto, field);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return reflection->GetFloat(proto, field);
+    default:
+      return reflection->GetInt32(proto, field);
+  }
+}
+
+// FILTER_TOP_N_SIGMA is 1, and so on, in the order of sampling::Filter.
+std::optional<sampling::Filter> ToFilter(int filter) {
+  if (filter < v1::FILTER_TOP_N_SIGMA || filter > v1::FILTER_MIN_P) return std::nullopt;
+  return static_cast<sampling::Filter>(filter - v1::FILTER_TOP_N_SIGMA);
+}
+static_assert(v1::FILTER_MIN_P - v1::FILTER_TOP_N_SIGMA ==
+              static_cast<int>(sampling::Filter::kMinP));
+
+std::vector<int32_t> CheckedIds(const RepeatedField<int32_t>& ids, const std::string& path,
+                                int32_t vocab_size, Violations& violations) {
+  for (int i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= vocab_size) {
+      violations.Add(absl::StrCat(path, "[", i, "]"),
+                     absl::StrCat("id must be in [0, ", vocab_size, "), got ", ids[i]));
+    }
+  }
+  return {ids.begin(), ids.end()};
+}
+
+void ConvertLogitBias(const v1::SamplingParams& proto, const std::string& path, bool lenient,
+                      int32_t vocab_size, sampling::Params& params, Violations& violations) {
+  std::vector<int32_t> ids;
+  for (int i = 0; i < proto.logit_bias_size(); ++i) {
+    const v1::LogitBias& bias = proto.logit_bias(i);
+    const std::string item = absl::StrCat(path, ".logit_bias[", i, "]");
+    if (bias.id() < 0 || bias.id() >= vocab_size) {
+      violations.Add(item + ".id",
+                     absl::StrCat("id must be in [0, ", vocab_size, "), got ", bias.id()));
+    }
+    ids.push_back(bias.id());
+    if (std::isnan(bias.bias()) || bias.bias() == std::numeric_limits<float>::infinity()) {
+      if (!lenient) violations.Add(item + ".bias", "bias must be finite or -inf");
+      continue;
+    }
+    params.logit_bias.push_back({bias.id(), bias.bias()});
+  }
+  std::sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice != ids.end()) {
+    violations.Add(path + ".logit_bias",
+                   absl::StrCat("id ", *twice, " must be named at most once"));
+  }
+}
+
+void ConvertChain(const v1::SamplingParams& proto, const std::string& path,
+                  sampling::Params& params, Violations& violations) {
+  if (proto.chain().empty()) return;
+  params.chain.clear();
+  for (int i = 0; i < proto.chain_size(); ++i) {
+    const std::string item = absl::StrCat(path, ".chain[", i, "]");
+    const std::optional<sampling::Filter> filter = ToFilter(proto.chain(i));
+    if (!filter) {
+      violations.Add(item, absl::StrCat("unknown filter ", proto.chain(i)));
+    } else if (std::find(params.chain.begin(), params.chain.end(), *filter) != params.chain.end()) {
+      violations.Add(item,
+                     absl::StrCat(v1::Filter_Name(proto.chain(i)), " must be named at most once"));
+    } else {
+      params.chain.push_back(*filter);
+    }
+  }
+}
+
+void ConvertLogprobs(const v1::SamplingParams& proto, const std::string& path, bool lenient,
+                     int32_t vocab_size, sampling::Params& params, Violations& violations) {
+  if (!proto.has_logprobs()) return;
+  const v1::Logprobs& logprobs = proto.logprobs();
+  switch (logprobs.mode()) {
+    case v1::LOGPROB_MODE_UNSPECIFIED:
+    case v1::LOGPROB_MODE_RAW:
+      params.logprobs = sampling::LogprobMode::kRaw;
+      break;
+    case v1::LOGPROB_MODE_PROCESSED:
+      params.logprobs = sampling::LogprobMode::kProcessed;
+      break;
+    default:
+      violations.Add(path + ".logprobs.mode", absl::StrCat("unknown mode ", logprobs.mode()));
+  }
+  if (logprobs.top_count() < 0 && !lenient) {
+    violations.Add(path + ".logprobs.top_count", "top_count must be >= 0");
+  }
+  params.top_logprobs = std::max(logprobs.top_count(), 0);
+  params.logprob_ids =
+      CheckedIds(logprobs.token_ids(), path + ".logprobs.token_ids", vocab_size, violations);
+}
+
+void ConvertFrequencyScope(const v1::SamplingParams& proto, const std::string& path,
+                           sampling::Params& params, Violations& violations) {
+  switch (proto.frequency_scope()) {
+    case v1::FREQUENCY_SCOPE_UNSPECIFIED:
+    case v1::FREQUENCY_SCOPE_PROMPT_AND_OUTPUT:
+      params.frequency_scope = sampling::FrequencyScope::kPromptAndOutput;
+      return;
+    case v1::FREQUENCY_SCOPE_OUTPUT:
+      params.frequency_scope = sampling::FrequencyScope::kOutput;
+      return;
+    default:
+      violations.Add(path + ".frequency_scope",
+                     absl::StrCat("unknown frequency_scope ", proto.frequency_scope()));
+  }
+}
+
+}  // namespace
+
+void ConvertParams(const v1::SamplingParams& proto, const std::string& path,
+                   v1::Validation validation, int32_t vocab_size, sampling::Params& params,
+                   Violations& violations) {
+  const bool lenient = validation == v1::VALIDATION_LENIENT;
+  const auto* reflection = v1::SamplingParams::GetReflection();
+  for (const BoundRule& bound : BoundRules()) {
+    if (!reflection->HasField(proto, bound.field)) continue;
+    sampling::SetField(bound.rule->field, ReadNumber(proto, bound.field), params);
+  }
+  if (lenient) {
+    sampling::TurnOffBrokenRules(params);
+  } else {
+    for (const sampling::ParamRule* rule : sampling::BrokenRules(params)) {
+      violations.Add(absl::StrCat(path, ".", rule->name), rule->text);
+    }
+  }
+  params.p_less = proto.p_less();
+  params.return_kept = proto.return_kept();
+  params.xtc_protected_ids =
+      CheckedIds(proto.xtc_protected_ids(), path + ".xtc_protected_ids", vocab_size, violations);
+  params.dry_breaker_ids =
+      CheckedIds(proto.dry_breaker_ids(), path + ".dry_breaker_ids", vocab_size, violations);
+  ConvertFrequencyScope(proto, path, params, violations);
+  ConvertLogitBias(proto, path, lenient, vocab_size, params, violations);
+  ConvertChain(proto, path, params, violations);
+  ConvertLogprobs(proto, path, lenient, vocab_size, params, violations);
+}
+
+}  // namespace tokendraw

@@ -1,0 +1,49 @@
+// The way of a message from a handler to its reply: checked, admitted, queued, computed.
+#ifndef TOKENDRAW_SERVICE_DISPATCHER_H_
+#define TOKENDRAW_SERVICE_DISPATCHER_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "service/convert.h"
+#include "service/metrics.h"
+#include "service/options.h"
+#include "service/queue_budget.h"
+#include "service/row_pool.h"
+#include "tokendraw/v1/sampling.pb.h"
+
+namespace tokendraw {
+
+// One message. What it points to must live until `done` is called.
+struct Message {
+  const v1::SampleTokensRequest* request = nullptr;
+  v1::SampleTokensResponse* response = nullptr;
+  // The call's own; the request's timeout_ms may end it earlier.
+  absl::Time deadline = absl::InfiniteFuture();
+  // Whether the call has ended. Asked on a thread of the pool.
+  std::function<bool()> cancelled;
+  // Called once: with OK when `response` is filled. On the caller's thread, before Dispatch
+  // returns, if the message is refused; else on a thread of the pool.
+  std::function<void(const absl::Status&)> done;
+};
+
+class Dispatcher {
+ public:
+  // `metrics` must outlive the dispatcher.
+  Dispatcher(const Options& options, int threads, Metrics& metrics);
+
+  void Dispatch(Message message);
+  int threads() const { return pool_.threads(); }
+
+ private:
+  const MessageLimits limits_;
+  const int64_t max_message_bytes_;
+  Metrics& metrics_;
+  QueueBudget budget_;
+  RowPool pool_;  // last: its jobs use what stands above
+};
+
+}  // namespace tokendraw
+
+#endif  // TOKENDRAW_SERVICE_DISPATCHER_H_

@@ -1,0 +1,68 @@
+#include "service/respond.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tokendraw {
+namespace {
+
+void FillRowError(const sampling::RowResult& result, v1::RowError& error) {
+  error.set_token_id(result.error_token);
+  if (result.error == sampling::RowErrorCode::kNotFinite) {
+    error.set_code(v1::ROW_ERROR_CODE_NOT_FINITE);
+    error.set_message(absl::StrCat("the logit of token ", result.error_token,
+                                   " is NaN or +inf, as it came or after bias and penalties"));
+  } else {
+    error.set_code(v1::ROW_ERROR_CODE_NO_CANDIDATE);
+    error.set_message("no legal token: every token is masked");
+  }
+}
+
+void FillLogprobs(std::span<const sampling::TokenLogprob> from,
+                  google::protobuf::RepeatedPtrField<v1::TokenLogprob>& to) {
+  for (const sampling::TokenLogprob& entry : from) {
+    v1::TokenLogprob& added = *to.Add();
+    added.set_token_id(entry.token_id);
+    added.set_logprob(entry.logprob);
+  }
+}
+
+void FillDetail(const sampling::Draw& draw, v1::RowDetail& detail) {
+  detail.set_token_id(draw.token_id);
+  detail.set_logprob(draw.logprob);
+  FillLogprobs(draw.top_logprobs, *detail.mutable_top_logprobs());
+  FillLogprobs(draw.requested_logprobs, *detail.mutable_requested_logprobs());
+  detail.set_kept_count(draw.kept_count);
+  detail.mutable_kept_ids()->Add(draw.kept_ids.begin(), draw.kept_ids.end());
+  detail.set_kept_mass(draw.kept_mass);
+  detail.set_xtc_applied(draw.xtc_applied);
+  detail.set_greedy(draw.greedy);
+}
+
+}  // namespace
+
+void FillResponse(const Batch& batch, std::span<const sampling::RowResult> results,
+                  v1::SampleTokensResponse& response) {
+  for (size_t row = 0; row < results.size(); ++row) {
+    const BatchRow& asked = batch.rows[row];
+    const sampling::RowResult& result = results[row];
+    response.add_seeds(asked.input.key.seed);
+    if (result.error != sampling::RowErrorCode::kNone) {
+      v1::RowError& error = *response.add_row_errors();
+      error.set_row(static_cast<int32_t>(row));
+      FillRowError(result, error);
+      for (int32_t i = 0; i < asked.input.sample_count; ++i) response.add_token_ids(-1);
+      continue;
+    }
+    const bool wants_detail = batch.params[asked.params_index].WantsDetail();
+    for (size_t i = 0; i < result.draws.size(); ++i) {
+      response.add_token_ids(result.draws[i].token_id);
+      if (!wants_detail) continue;
+      v1::RowDetail& detail = *response.add_details();
+      detail.set_row(static_cast<int32_t>(row));
+      detail.set_sample_index(static_cast<int32_t>(i));
+      FillDetail(result.draws[i], detail);
+    }
+  }
+}
+
+}  // namespace tokendraw

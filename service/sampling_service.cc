@@ -1,0 +1,109 @@
+#include "service/sampling_service.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "sampling/sampler.h"
+#include "service/sample_stream.h"
+#include "service/status.h"
+#include "service/version.h"
+
+namespace tokendraw {
+namespace {
+
+grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+// One SampleTokens call: active until its status has left. Deletes itself.
+class SampleCall final : public grpc::ServerUnaryReactor {
+ public:
+  explicit SampleCall(ActiveCalls& calls) : calls_(calls) {}
+  void OnDone() override {
+    calls_.EndUnary();
+    delete this;
+  }
+
+ private:
+  ActiveCalls& calls_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* SamplingServiceImpl::SampleTokens(grpc::CallbackServerContext* context,
+                                                            const v1::SampleTokensRequest* request,
+                                                            v1::SampleTokensResponse* response) {
+  if (!calls_.BeginUnary()) return Finish(context, absl::UnavailableError(kDraining));
+  auto* call = new SampleCall(calls_);
+  dispatcher_.Dispatch(
+      {.request = request,
+       .response = response,
+       .deadline = absl::FromChrono(context->deadline()),
+       .cancelled = [context] { return context->IsCancelled(); },
+       .done = [call](const absl::Status& status) { call->Finish(ToGrpcStatus(status)); }});
+  return call;
+}
+
+grpc::ServerBidiReactor<v1::SampleTokensRequest, v1::SampleTokensResponse>*
+SamplingServiceImpl::StreamSampleTokens(grpc::CallbackServerContext* context) {
+  return SampleStream::Start(context, static_cast<size_t>(options_.max_in_flight), dispatcher_,
+                             calls_);
+}
+
+grpc::ServerUnaryReactor* SamplingServiceImpl::ValidateParams(
+    grpc::CallbackServerContext* context, const v1::ValidateParamsRequest* request,
+    v1::ValidateParamsResponse* response) {
+  Violations violations;
+  FindUnknownFields(*request, "", violations);
+  CheckValidation(request->validation(), violations);
+  if (request->vocab_size() < 0) violations.Add("vocab_size", "vocab_size must be >= 0");
+  const int32_t id_limit =
+      request->vocab_size() > 0 ? request->vocab_size() : std::numeric_limits<int32_t>::max();
+  for (int i = 0; i < request->params_size(); ++i) {
+    sampling::Params params;
+    ConvertParams(request->params(i), absl::StrCat("params[", i, "]"), request->validation(),
+                  id_limit, params, violations);
+  }
+  for (const Violation& violation : violations.kept()) {
+    v1::ParamViolation& added = *response->add_violations();
+    added.set_field(violation.field);
+    added.set_message(violation.message);
+  }
+  return Finish(context, absl::OkStatus());
+}
+
+grpc::ServerUnaryReactor* SamplingServiceImpl::ExplainRow(grpc::CallbackServerContext* context,
+                                                          const v1::ExplainRowRequest* request,
+                                                          v1::ExplainRowResponse*) {
+  Violations violations;
+  FindUnknownFields(*request, "", violations);
+  CheckValidation(request->validation(), violations);
+  sampling::Params params;
+  ConvertParams(request->params(), "params", request->validation(),
+                std::numeric_limits<int32_t>::max(), params, violations);
+  if (violations.count() > 0) return Finish(context, violations.ToStatus());
+  return Finish(context, absl::UnimplementedError(
+                             "ExplainRow: this version does not explain rows; SampleTokens with "
+                             "logprobs and return_kept tells what was kept"));
+}
+
+grpc::ServerUnaryReactor* SamplingServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,
+                                                             const v1::GetServerInfoRequest*,
+                                                             v1::GetServerInfoResponse* response) {
+  response->set_version(kVersion);
+  response->set_semantics_version(sampling::kSemanticsVersion);
+  response->set_max_message_bytes(options_.max_message_bytes);
+  response->set_max_rows(static_cast<int32_t>(options_.max_rows));
+  response->set_max_draws(static_cast<int32_t>(options_.max_draws));
+  response->set_max_in_flight(static_cast<int32_t>(options_.max_in_flight));
+  response->set_max_queued_bytes(options_.max_queued_bytes);
+  response->set_simd_target(sampling::SimdTarget());
+  response->set_shared_memory(false);
+  response->set_threads(dispatcher_.threads());
+  return Finish(context, absl::OkStatus());
+}
+
+}  // namespace tokendraw

@@ -1,0 +1,106 @@
+#include "service/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "grpc/health/v1/health.pb.h"
+
+namespace tokendraw {
+namespace {
+
+int ThreadCount(const Options& options) {
+  if (options.threads > 0) return static_cast<int>(options.threads);
+  return static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options) {
+  std::unique_ptr<Server> server(new Server(options));
+  if (absl::Status listening = server->Listen(); !listening.ok()) return listening;
+  return server;
+}
+
+Server::Server(const Options& options)
+    : options_(options),
+      dispatcher_(options_, ThreadCount(options_), metrics_),
+      calls_(absl::Milliseconds(options_.write_timeout_ms), metrics_),
+      service_(options_, dispatcher_, calls_) {}
+
+Server::~Server() {
+  if (server_ == nullptr) return;
+  calls_.Drain();
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_->Wait();
+}
+
+absl::Status Server::Listen() {
+  const absl::StatusOr<uint32_t> socket_mode = ParseSocketMode(options_.socket_mode);
+  if (!socket_mode.ok()) return socket_mode.status();
+  for (const std::string& address : options_.listen) {
+    const std::string path = UnixPath(address);
+    if (path.empty()) continue;
+    absl::StatusOr<std::unique_ptr<SocketLock>> lock = SocketLock::Take(path);
+    if (!lock.ok()) return lock.status();
+    locks_.push_back(*std::move(lock));
+  }
+
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  // gRPC's health service brings no descriptor; the linker keeps ours, for reflection, if it is
+  // named.
+  grpc::health::v1::HealthCheckRequest::descriptor();
+  grpc::ServerBuilder builder;
+  // Two servers on one port would each get some of the callers.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message_bytes));
+  builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
+  builder.RegisterService(&service_);
+  std::vector<int> ports(options_.listen.size(), 0);
+  for (size_t i = 0; i < options_.listen.size(); ++i) {
+    builder.AddListeningPort(options_.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+  }
+  {
+    const ScopedFileMode mode(*socket_mode);
+    server_ = builder.BuildAndStart();
+  }
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& address = options_.listen[i];
+    if (ports[i] == 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot listen on ", address, ": it is taken or not allowed"));
+    }
+    addresses_.push_back(UnixPath(address).empty()
+                             ? absl::StrCat(address.substr(0, address.rfind(':') + 1), ports[i])
+                             : address);
+  }
+  if (server_ == nullptr) return absl::InternalError("gRPC did not start");
+  server_->GetHealthCheckService()->SetServingStatus(v1::SamplingService::service_full_name(),
+                                                     true);
+  return absl::OkStatus();
+}
+
+void Server::RemoveSockets() {
+  for (const std::string& address : addresses_) {
+    const std::string path = UnixPath(address);
+    if (!path.empty()) unlink(path.c_str());
+  }
+}
+
+void Server::Drain() {
+  server_->GetHealthCheckService()->SetServingStatus(v1::SamplingService::service_full_name(),
+                                                     false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(options_.drain_delay_ms));
+  calls_.Drain();
+  calls_.WaitUntilIdle(absl::Milliseconds(options_.grace_ms));
+}
+
+}  // namespace tokendraw

@@ -1,0 +1,57 @@
+// The life of a server: start, serve, drain.
+#ifndef TOKENDRAW_SERVICE_SERVER_H_
+#define TOKENDRAW_SERVICE_SERVER_H_
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "service/active_calls.h"
+#include "service/dispatcher.h"
+#include "service/listener.h"
+#include "service/metrics.h"
+#include "service/options.h"
+#include "service/sampling_service.h"
+
+namespace tokendraw {
+
+class Server {
+ public:
+  // Listens on all of options.listen, or on none. FAILED_PRECONDITION names the address that is
+  // taken.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Options& options);
+  // Cuts off the calls that still run. A call that arrives at this moment may end as CANCELLED.
+  ~Server();
+
+  // The addresses, with the ports that were bound.
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  const Metrics& metrics() const { return metrics_; }
+
+  // Health says NOT_SERVING; after drain_delay_ms new calls are refused as UNAVAILABLE and streams
+  // end when their messages in flight are answered. Blocks until no call is left, at most grace_ms.
+  // Must not run on a thread of gRPC.
+  void Drain();
+  // Removes the socket files.
+  void RemoveSockets();
+
+ private:
+  explicit Server(const Options& options);
+
+  absl::Status Listen();
+
+  const Options options_;
+  Metrics metrics_;
+  std::vector<std::unique_ptr<SocketLock>> locks_;
+  std::vector<std::string> addresses_;
+  Dispatcher dispatcher_;
+  ActiveCalls calls_;
+  SamplingServiceImpl service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace tokendraw
+
+#endif  // TOKENDRAW_SERVICE_SERVER_H_

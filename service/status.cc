@@ -1,0 +1,38 @@
+#include "service/status.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tokendraw {
+
+void Violations::Add(std::string field, std::string message) {
+  ++count_;
+  if (kept_.size() < kMaxKept) kept_.push_back({std::move(field), std::move(message)});
+}
+
+absl::Status Violations::ToStatus() const {
+  if (count_ == 0) return absl::OkStatus();
+  constexpr size_t kMaxListed = 16;
+  std::string text;
+  const size_t listed = std::min(kept_.size(), kMaxListed);
+  for (size_t i = 0; i < listed; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : "; ", kept_[i].field, ": ", kept_[i].message);
+  }
+  if (count_ > listed) absl::StrAppend(&text, "; and ", count_ - listed, " more");
+  return absl::InvalidArgumentError(text);
+}
+
+// The codes of Abseil and gRPC are the same numbers.
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+v1::Error ToError(const absl::Status& status) {
+  v1::Error error;
+  error.set_code(static_cast<int32_t>(status.code()));
+  error.set_message(std::string(status.message()));
+  return error;
+}
+
+}  // namespace tokendraw

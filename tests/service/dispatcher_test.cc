@@ -1,0 +1,139 @@
+#include "service/dispatcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <latch>
+
+#include "tests/service/requests.h"
+
+namespace tokendraw {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class DispatcherTest : public ::testing::Test {
+ protected:
+  struct Call {
+    absl::Time deadline = absl::InfiniteFuture();
+    bool cancelled = false;
+  };
+
+  // Sends one message and waits for its end.
+  absl::Status Send(const v1::SampleTokensRequest& request, const Call& call,
+                    v1::SampleTokensResponse& response) {
+    Dispatcher dispatcher(options_, 2, metrics_);
+    std::latch done(1);
+    absl::Status result;
+    dispatcher.Dispatch({.request = &request,
+                         .response = &response,
+                         .deadline = call.deadline,
+                         .cancelled = [&] { return call.cancelled; },
+                         .done =
+                             [&](const absl::Status& status) {
+                               result = status;
+                               done.count_down();
+                             }});
+    done.wait();
+    return result;
+  }
+
+  Options options_;
+  Metrics metrics_;
+  v1::SampleTokensResponse response_;
+};
+
+TEST_F(DispatcherTest, AnswersEveryRow) {
+  v1::SampleTokensRequest request = ValuesRequest({{9, 0, 0}, {0, 9, 0}});
+  request.set_step(17);
+  request.add_params()->set_temperature(0);
+  request.add_rows()->set_seed(5);
+  request.add_rows()->set_sample_count(2);
+  ASSERT_TRUE(Send(request, {}, response_).ok());
+  EXPECT_EQ(response_.step(), 17);
+  EXPECT_EQ(response_.semantics_version(), "1");
+  EXPECT_THAT(response_.token_ids(), ElementsAre(0, 1, 1));
+  EXPECT_EQ(response_.seeds_size(), 2);
+  EXPECT_EQ(response_.seeds(0), 5u);
+  EXPECT_EQ(response_.details_size(), 0);
+  EXPECT_EQ(metrics_.rows, 2);
+}
+
+// Field cases S37, S40 and S41.
+TEST_F(DispatcherTest, ABadRowCostsItsBatchMatesNothing) {
+  v1::SampleTokensRequest request =
+      ValuesRequest({{1, NAN, 2}, {0, 9, 0}, {-INFINITY, -INFINITY, -INFINITY}});
+  request.add_params()->set_temperature(0);
+  for (int i = 0; i < 3; ++i) request.add_rows();
+  request.mutable_rows(0)->set_sample_count(2);
+  ASSERT_TRUE(Send(request, {}, response_).ok());
+  EXPECT_THAT(response_.token_ids(), ElementsAre(-1, -1, 1, -1));
+  ASSERT_EQ(response_.row_errors_size(), 2);
+  EXPECT_EQ(response_.row_errors(0).row(), 0);
+  EXPECT_EQ(response_.row_errors(0).code(), v1::ROW_ERROR_CODE_NOT_FINITE);
+  EXPECT_EQ(response_.row_errors(0).token_id(), 1);
+  EXPECT_EQ(response_.row_errors(1).row(), 2);
+  EXPECT_EQ(response_.row_errors(1).code(), v1::ROW_ERROR_CODE_NO_CANDIDATE);
+  EXPECT_EQ(response_.row_errors(1).token_id(), -1);
+  EXPECT_THAT(response_.row_errors(1).message(), HasSubstr("no legal token"));
+  EXPECT_EQ(metrics_.row_errors, 2);
+}
+
+TEST_F(DispatcherTest, DetailsBelongToTheRowsThatAsked) {
+  v1::SampleTokensRequest request = ValuesRequest({{0, 0}, {0, 0}});
+  request.add_params();
+  request.add_params()->set_return_kept(true);
+  request.add_rows();
+  request.add_rows()->set_params_index(1);
+  request.mutable_rows(1)->set_sample_count(2);
+  ASSERT_TRUE(Send(request, {}, response_).ok());
+  ASSERT_EQ(response_.details_size(), 2);
+  EXPECT_EQ(response_.details(1).row(), 1);
+  EXPECT_EQ(response_.details(1).sample_index(), 1);
+  EXPECT_EQ(response_.details(1).token_id(), response_.token_ids(2));
+  EXPECT_THAT(response_.details(1).kept_ids(), ElementsAre(0, 1));
+}
+
+// Field case G08: what nobody waits for any more is not computed.
+TEST_F(DispatcherTest, AnExpiredMessageIsNotComputed) {
+  const auto request = ValuesRequest({{0, 0}});
+  const absl::Status status = Send(request, {.deadline = absl::InfinitePast()}, response_);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(metrics_.rows, 0);
+  EXPECT_EQ(metrics_.messages_expired, 1);
+}
+
+TEST_F(DispatcherTest, ACancelledMessageIsNotComputed) {
+  const auto request = ValuesRequest({{0, 0}});
+  EXPECT_EQ(Send(request, {.cancelled = true}, response_).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(metrics_.rows, 0);
+  EXPECT_EQ(metrics_.messages_expired, 1);
+}
+
+TEST_F(DispatcherTest, RefusalsAreCountedByKind) {
+  auto request = ValuesRequest({{0, 0}});
+  request.add_params()->set_typical_p(0);
+  EXPECT_EQ(Send(request, {}, response_),
+            absl::InvalidArgumentError("params[0].typical_p: typical_p must be in (0.0, 1.0]"));
+  EXPECT_EQ(metrics_.messages_invalid, 1);
+
+  options_.max_queued_bytes = 8;
+  const absl::Status full = Send(ValuesRequest({{0, 0}}), {}, response_);
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(full.message()), HasSubstr("max_queued_bytes is 8"));
+  EXPECT_EQ(metrics_.messages_shed, 1);
+}
+
+TEST_F(DispatcherTest, AReplyOverTheLimitSaysSo) {
+  options_.max_message_bytes = 100;
+  auto request = ValuesRequest({std::vector<float>(200, 0.0f)});
+  request.add_params()->set_return_kept(true);
+  const absl::Status status = Send(request, {}, response_);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("over max_message_bytes 100"));
+}
+
+}  // namespace
+}  // namespace tokendraw

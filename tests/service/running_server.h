@@ -1,0 +1,61 @@
+// A real server on a socket file, in the process of the test.
+#ifndef TOKENDRAW_TESTS_SERVICE_RUNNING_SERVER_H_
+#define TOKENDRAW_TESTS_SERVICE_RUNNING_SERVER_H_
+
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "service/server.h"
+#include "tokendraw/v1/sampling.grpc.pb.h"
+
+namespace tokendraw {
+
+// A directory that goes with the test. Short: a socket path has at most 107 bytes.
+class TempDir {
+ public:
+  TempDir() {
+    char pattern[] = "/tmp/tokendraw.XXXXXX";
+    path_ = mkdtemp(pattern);
+  }
+  ~TempDir() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class RunningServer {
+ public:
+  explicit RunningServer(Options options = {}) {
+    options.listen = {"unix:" + dir_.path() + "/s"};
+    absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(options);
+    EXPECT_TRUE(started.ok()) << started.status();
+    server_ = *std::move(started);
+  }
+
+  Server& operator*() { return *server_; }
+  Server* operator->() { return server_.get(); }
+  std::string address() const { return server_->addresses().front(); }
+
+  // A stub with a connection of its own.
+  std::unique_ptr<v1::SamplingService::Stub> NewStub() const {
+    grpc::ChannelArguments args;
+    args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return v1::SamplingService::NewStub(
+        grpc::CreateCustomChannel(address(), grpc::InsecureChannelCredentials(), args));
+  }
+
+ private:
+  TempDir dir_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace tokendraw
+
+#endif  // TOKENDRAW_TESTS_SERVICE_RUNNING_SERVER_H_
