@@ -1,0 +1,156 @@
+#include "sampling/chain.h"
+#include "sampling/edits.h"
+#include "tests/sampling/testing.h"
+
+namespace tokendraw::sampling {
+
+// For the test's messages and comparisons.
+bool operator==(const TokenCount& a, const TokenCount& b) {
+  return a.token_id == b.token_id && a.output_count == b.output_count &&
+         a.prompt_count == b.prompt_count;
+}
+
+namespace {
+
+const IdList kPrompt = {3, 1, 3};
+const IdList kOutput = {2, 1, 2, 2};
+
+TEST(PenaltiesTest, CountsTheLastTokensOfPromptAndOutput) {
+  const History history{.prompt_ids = kPrompt, .output_ids = kOutput};
+  const std::vector<TokenCount> all = {{1, 1, 1}, {2, 3, 0}, {3, 0, 2}};
+  EXPECT_EQ(CountHistory(history, -1), all);
+  EXPECT_EQ(CountHistory(history, 0), (std::vector<TokenCount>{}));
+  EXPECT_EQ(CountHistory(history, 1), (std::vector<TokenCount>{{2, 1, 0}}));
+  EXPECT_EQ(CountHistory(history, 3), (std::vector<TokenCount>{{1, 1, 0}, {2, 2, 0}}));
+  EXPECT_EQ(CountHistory(history, 4), (std::vector<TokenCount>{{1, 1, 0}, {2, 3, 0}}));
+  EXPECT_EQ(CountHistory(history, 5), (std::vector<TokenCount>{{1, 1, 0}, {2, 3, 0}, {3, 0, 1}}));
+  EXPECT_EQ(CountHistory(history, 6), (std::vector<TokenCount>{{1, 1, 1}, {2, 3, 0}, {3, 0, 1}}));
+  EXPECT_EQ(CountHistory(history, 7), all);
+  EXPECT_EQ(CountHistory(history, 1 << 30), all);
+  EXPECT_EQ(CountHistory({}, -1), (std::vector<TokenCount>{}));
+}
+
+TEST(PenaltiesTest, CountsHaveNoOrder) {
+  const std::vector<TokenCount> counts = {{4, 2, 0}, {1, 0, 3}};
+  EXPECT_EQ(CountHistory({.token_counts = counts}, -1), counts);
+  EXPECT_EQ(CountHistory({.token_counts = counts}, 1), counts);
+  EXPECT_EQ(CountHistory({.token_counts = counts}, 0), (std::vector<TokenCount>{}));
+}
+
+Row Repeated(Row row, float penalty, const std::vector<TokenCount>& counts) {
+  ApplyRepetitionPenalty(penalty, counts, row);
+  return row;
+}
+
+TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
+  const Row row = {3, -2, 0, 5, -kInf};
+  const std::vector<TokenCount> all = {{0, 1, 0}, {1, 0, 2}, {2, 1, 1}, {4, 1, 0}};
+  EXPECT_EQ(Repeated(row, 1.0f, all), row);
+  EXPECT_EQ(Repeated(row, 1.5f, all), (Row{2, -3, 0, 5, -kInf}));
+  EXPECT_EQ(Repeated(row, 0.5f, all), (Row{6, -1, 0, 5, -kInf}));
+  EXPECT_EQ(Repeated(row, 1.5f, {{3, 0, 0}}), row);               // counted zero times
+  EXPECT_EQ(Repeated({1}, 3.0f, {{0, 9, 9}}), Row{1.0f / 3.0f});  // once per distinct id
+}
+
+Row Frequent(Row row, float frequency, float presence, FrequencyScope scope,
+             const std::vector<TokenCount>& counts) {
+  ApplyFrequencyAndPresencePenalty(frequency, presence, scope, counts, row);
+  return row;
+}
+
+TEST(PenaltiesTest, FrequencyPerOccurrenceAndPresenceOnce) {
+  const auto both = FrequencyScope::kPromptAndOutput;
+  const auto output = FrequencyScope::kOutput;
+  const std::vector<TokenCount> counts = {{0, 3, 0}, {1, 0, 2}, {2, 0, 0}, {4, 1, 1}};
+  const Row row = {8, 8, 8, 8, -kInf};
+  EXPECT_EQ(Frequent(row, 0, 0, both, counts), row);
+  EXPECT_EQ(Frequent(row, 0.5f, 0, both, counts), (Row{6.5f, 7, 8, 8, -kInf}));
+  EXPECT_EQ(Frequent(row, 0, 0.25f, both, counts), (Row{7.75f, 7.75f, 8, 8, -kInf}));
+  EXPECT_EQ(Frequent(row, 0.5f, 0.25f, both, counts), (Row{6.25f, 6.75f, 8, 8, -kInf}));
+  EXPECT_EQ(Frequent(row, 0.5f, 0.25f, output, counts), (Row{6.25f, 8, 8, 8, -kInf}));
+  EXPECT_EQ(Frequent(row, -0.5f, -1, both, counts), (Row{10.5f, 10, 8, 8, -kInf}));
+}
+
+TEST(PenaltiesTest, EachOperationRoundsOnce) {
+  // 0.1f * 7, then + 0.2f, then the subtraction. Rounded only once, the penalty would be the next
+  // float32, 0x1.cccccep-1.
+  EXPECT_EQ(Frequent({1.0f}, 0.1f, 0.2f, FrequencyScope::kOutput, {{0, 7, 0}}),
+            Row{1.0f - 0x1.ccccccp-1f});
+  EXPECT_EQ(Frequent({16777216.0f}, 1.0f, 0, FrequencyScope::kOutput, {{0, 1, 0}}),
+            Row{16777215.0f});
+  EXPECT_EQ(Frequent({33554432.0f}, 1.0f, 0, FrequencyScope::kOutput, {{0, 1, 0}}),
+            Row{33554432.0f});
+}
+
+// Bias, mask, repetition, DRY, frequency and presence, in this order.
+TEST(PenaltiesTest, RunInOrder) {
+  const IdList history = {1, 0, 1};  // 0 would follow 1 again: a repeat of length 1
+  const Row row = {1, 2, 3};
+  RowInput input = InputOf(row);
+  input.history.output_ids = history;
+  const Params params{.repetition_penalty = 2,
+                      .frequency_penalty = 0.5f,
+                      .presence_penalty = 0.25f,
+                      .dry_multiplier = 4,
+                      .dry_allowed_length = 1,
+                      .logit_bias = {{0, 5}, {1, -4}}};
+  Row edited = row;
+  ApplyEdits(params, input, edited);
+  // id 0: (1 + 5) / 2 - 4 - (0.5 + 0.25); id 1: (2 - 4) * 2 - (1 + 0.25).
+  EXPECT_EQ(edited, (Row{-1.75f, -5.25f, 3}));
+}
+
+TEST(PenaltiesTest, LastNIsTheWindowOfAllThree) {
+  const Row row = {2, 2, 2};
+  RowInput input = InputOf(row);
+  const IdList output = {0, 0, 1};
+  input.history.output_ids = output;
+  Params params{.repetition_penalty = 2, .frequency_penalty = 0.5f, .penalty_last_n = 2};
+  Row edited = row;
+  ApplyEdits(params, input, edited);
+  EXPECT_EQ(edited, (Row{0.5f, 0.5f, 2}));
+  params.penalty_last_n = 0;
+  edited = row;
+  ApplyEdits(params, input, edited);
+  EXPECT_EQ(edited, row);
+}
+
+TEST(PenaltiesTest, CountsAndTokensGiveTheSame) {
+  const Row row = GaussianRow(5, 2, 1);
+  const std::vector<TokenCount> counts = {{1, 1, 1}, {2, 3, 0}, {3, 0, 2}};
+  for (const auto scope : {FrequencyScope::kOutput, FrequencyScope::kPromptAndOutput}) {
+    const Params params{.repetition_penalty = 1.3f,
+                        .frequency_penalty = 0.3f,
+                        .presence_penalty = 0.2f,
+                        .frequency_scope = scope};
+    RowInput with_tokens = InputOf(row), with_counts = InputOf(row);
+    with_tokens.history = {.prompt_ids = kPrompt, .output_ids = kOutput};
+    with_counts.history = {.token_counts = counts};
+    Row a = row, b = row;
+    ApplyEdits(params, with_tokens, a);
+    ApplyEdits(params, with_counts, b);
+    EXPECT_EQ(a, b);
+    EXPECT_NE(a, row);
+  }
+}
+
+TEST(PenaltiesTest, MaskedTokensStayMasked) {
+  const Row row = {-kInf, 1};
+  RowInput input = InputOf(row);
+  const IdList output = {0, 0, 1, 0};
+  input.history.output_ids = output;
+  const Params params{
+      .repetition_penalty = 0.01f, .frequency_penalty = -1e30f, .presence_penalty = -1e30f};
+  EXPECT_EQ(KeptIds(params, input), IdList{1});
+}
+
+// A product of penalty and count that overflows takes no masked token back, as NaN or otherwise.
+TEST(PenaltiesTest, OverflowLeavesMaskedTokensMasked) {
+  Row row = {-kInf, 1};
+  const std::vector<TokenCount> counts = {{.token_id = 0, .output_count = 2}};
+  ApplyFrequencyAndPresencePenalty(-3e38f, 0, FrequencyScope::kOutput, counts, row);
+  EXPECT_THAT(row, testing::ElementsAre(-kInf, 1));
+}
+
+}  // namespace
+}  // namespace tokendraw::sampling
