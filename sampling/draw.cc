@@ -1,5 +1,7 @@
 #include "sampling/draw.h"
 
+#include <limits>
+
 #include "sampling/noise.h"
 
 namespace tokendraw::sampling {
@@ -15,11 +17,11 @@ int32_t Argmax(std::span<const Candidate> tokens) {
 // x is taken relative to m: beside logits of 1e38 the noise would be lost to rounding.
 int32_t DrawToken(const Support& support, const RandomKey& key, int32_t sample_index) {
   const double max = support.Max();
-  const Candidate* best = nullptr;
-  double best_score = 0;
+  const Candidate* best = &support.tokens().front();
+  double best_score = -std::numeric_limits<double>::infinity();
   for (const Candidate& token : support.tokens()) {
     const double score = (token.logit - max) + GumbelNoise(key, sample_index, token.id);
-    if (best == nullptr || score > best_score) {
+    if (score > best_score) {
       best = &token;
       best_score = score;
     }
