@@ -2,19 +2,35 @@
 
 #include <algorithm>
 
-#include "sampling/edits.h"
 #include "sampling/filters.h"
 
 namespace tokendraw::sampling {
 
-void ApplyEdits(const Params& params, const RowInput& row, std::span<float> logits) {
-  ApplyLogitBias(params.logit_bias, logits);
-  if (row.allowed_mask.has_value()) ApplyAllowedMask(*row.allowed_mask, logits);
-  const std::vector<TokenCount> counts = CountHistory(row.history, params.penalty_last_n);
-  ApplyRepetitionPenalty(params.repetition_penalty, counts, logits);
-  ApplyDry(params, row.history, logits);
+bool HasEdits(const Params& params, const RowInput& row) {
+  const History& history = row.history;
+  const bool has_history =
+      !history.prompt_ids.empty() || !history.output_ids.empty() || !history.token_counts.empty();
+  const bool has_penalties = params.repetition_penalty != 1 || params.dry_multiplier != 0 ||
+                             params.frequency_penalty != 0 || params.presence_penalty != 0;
+  return !params.logit_bias.empty() || row.allowed_mask.has_value() ||
+         (has_history && has_penalties);
+}
+
+// The mask comes with the reading, before the bias: whatever is added to -inf, it stays -inf.
+int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,
+                    FloatRow& edited) {
+  const bool has_edits = HasEdits(params, row);
+  const std::byte* mask = row.allowed_mask.has_value() ? row.allowed_mask->data() : nullptr;
+  if (const int32_t id = edited.Read(row.logits, mask, has_edits); id >= 0) return id;
+  if (!has_edits) return -1;
+
+  ApplyLogitBias(params.logit_bias, edited);
+  CountHistory(row.history, params.penalty_last_n, buffers.counts);
+  ApplyRepetitionPenalty(params.repetition_penalty, buffers.counts, edited);
+  ApplyDry(params, row.history, buffers, edited);
   ApplyFrequencyAndPresencePenalty(params.frequency_penalty, params.presence_penalty,
-                                   params.frequency_scope, counts, logits);
+                                   params.frequency_scope, buffers.counts, edited);
+  return edited.FinishEdits();
 }
 
 bool ApplyFilters(const Params& params, bool xtc_acts, Support& support) {

@@ -2,16 +2,21 @@
 #ifndef TOKENDRAW_SAMPLING_CHAIN_H_
 #define TOKENDRAW_SAMPLING_CHAIN_H_
 
-#include <span>
-
+#include "sampling/edits.h"
 #include "sampling/params.h"
+#include "sampling/row.h"
 #include "sampling/support.h"
 #include "sampling/types.h"
 
 namespace tokendraw::sampling {
 
-// Steps 1-3: bias, mask, penalties.
-void ApplyEdits(const Params& params, const RowInput& row, std::span<float> logits);
+// Steps 1-3: reads the row, then bias, mask, penalties. Returns the first id whose logit is NaN or
+// +inf, as it came or after the edits, or -1.
+int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,
+                    FloatRow& edited);
+
+// Whether steps 1-3 may change a logit.
+bool HasEdits(const Params& params, const RowInput& row);
 
 // Step 5: the filters, in the order of params.chain. `xtc_acts` is the outcome of the row's XTC
 // coin. Returns whether XTC removed tokens.

@@ -3,16 +3,12 @@
 #define TOKENDRAW_SAMPLING_DRAW_H_
 
 #include <cstdint>
-#include <span>
 
 #include "sampling/params.h"
 #include "sampling/support.h"
 #include "sampling/types.h"
 
 namespace tokendraw::sampling {
-
-// The lowest id with the largest logit.
-int32_t Argmax(std::span<const Candidate> tokens);
 
 // Gumbel-max: the survivor with the largest (x - m) - ln(-ln u), lowest id among equals.
 int32_t DrawToken(const Support& support, const RandomKey& key, int32_t sample_index);

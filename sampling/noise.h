@@ -3,8 +3,11 @@
 #ifndef TOKENDRAW_SAMPLING_NOISE_H_
 #define TOKENDRAW_SAMPLING_NOISE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "sampling/kernels.h"
 #include "sampling/types.h"
 
 namespace tokendraw::sampling {
@@ -22,6 +25,13 @@ double Uniform(const RandomKey& key, Purpose purpose, int32_t sample_index, int3
 
 // -ln(-ln u) of the token's uniform u: standard Gumbel noise.
 double GumbelNoise(const RandomKey& key, int32_t sample_index, int32_t id);
+
+// Positions of the tokens whose uniform has an upper 32-bit word >= upper_word, of tokens
+// first_id + i (first_id even) for i < count, or of ids[i]. At most kBlockSize tokens.
+size_t FindLoudTokens(const RandomKey& key, int32_t sample_index, int32_t first_id, size_t count,
+                      uint32_t upper_word, Positions& positions);
+size_t FindLoudTokens(const RandomKey& key, int32_t sample_index, std::span<const int32_t> ids,
+                      uint32_t upper_word, Positions& positions);
 
 }  // namespace tokendraw::sampling
 

@@ -11,50 +11,61 @@ namespace {
 // A survivor's log-probability is finite, also where it does not fit a float.
 constexpr double kLowest = std::numeric_limits<float>::lowest();
 
-// The candidate with that id, or null.
-const Candidate* Find(std::span<const Candidate> tokens, int32_t id) {
-  const auto found = std::lower_bound(tokens.begin(), tokens.end(), id,
-                                      [](const Candidate& c, int32_t want) { return c.id < want; });
-  return found != tokens.end() && found->id == id ? &*found : nullptr;
+// Calls visit(id, logit) for each survivor, by ascending id.
+template <typename Visit>
+void ForEach(const Support& support, const Visit& visit) {
+  for (size_t index = 0; index < support.BlockCount(); ++index) {
+    const TokenBlock block = support.Block(index);
+    for (size_t i = 0; i < block.logits.size(); ++i) {
+      if (block.logits[i] >= std::numeric_limits<float>::lowest()) {
+        visit(block.id(i), block.logits[i]);
+      }
+    }
+  }
 }
 
 }  // namespace
 
-void ReportLogprobs(const Params& params, const Support& distribution, Draw& draw) {
-  const Softmax softmax = distribution.ComputeSoftmax();
-  const double log_sum = Log(softmax.sum);
-  const auto entry = [&](const Candidate& token) {
-    const double logprob = (token.logit - softmax.max) - log_sum;
-    return TokenLogprob{token.id, static_cast<float>(std::max(logprob, kLowest))};
-  };
-
-  draw.logprob = entry(*Find(distribution.tokens(), draw.token_id)).logprob;
-
-  std::vector<Candidate> top(distribution.tokens().begin(), distribution.tokens().end());
-  const auto count = std::min(static_cast<size_t>(params.top_logprobs), top.size());
-  std::partial_sort(top.begin(), top.begin() + static_cast<std::ptrdiff_t>(count), top.end(),
-                    [](const Candidate& a, const Candidate& b) {
-                      return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
-                    });
-  for (size_t i = 0; i < count; ++i) draw.top_logprobs.push_back(entry(top[i]));
-
-  for (int32_t id : params.logprob_ids) {
-    const Candidate* token = Find(distribution.tokens(), id);
-    if (token != nullptr) draw.requested_logprobs.push_back(entry(*token));
-  }
+TokenLogprob Report::Entry(const Support& distribution, int32_t id, float logit) const {
+  const double logprob = (distribution.Value(logit) - distribution.Max()) - log_sum_;
+  return {id, static_cast<float>(std::max(logprob, kLowest))};
 }
 
-void ReportKept(const Params& params, const Support& unfiltered, const Support& kept, Draw& draw) {
-  const Softmax softmax = unfiltered.ComputeSoftmax();
-  FixedOrderSum mass;
-  const Candidate* original = unfiltered.tokens().data();
-  for (const Candidate& token : kept.tokens()) {
-    while (original->id != token.id) ++original;  // both ascend by id
-    mass.Add(Exp(original->logit - softmax.max));
-    if (params.return_kept) draw.kept_ids.push_back(token.id);
+void Report::Make(const Params& params, Support& unfiltered, Support& kept, Support& distribution) {
+  log_sum_ = Log(distribution.SumExp());
+  shared_.top_logprobs.clear();
+  if (params.top_logprobs > 0) {
+    top_.CopyFrom(distribution);
+    top_.KeepFirst(params.top_logprobs, 1);
+    ForEach(top_, [&](int32_t id, float logit) {
+      shared_.top_logprobs.push_back(Entry(distribution, id, logit));
+    });
+    std::stable_sort(
+        shared_.top_logprobs.begin(), shared_.top_logprobs.end(),
+        [](const TokenLogprob& a, const TokenLogprob& b) { return a.logprob > b.logprob; });
   }
-  draw.kept_count = static_cast<int32_t>(kept.size());
-  draw.kept_mass = std::min(mass.Total() / softmax.sum, 1.0);
+  shared_.requested_logprobs.clear();
+  for (const int32_t id : params.logprob_ids) {
+    if (const std::optional<float> logit = distribution.Find(id)) {
+      shared_.requested_logprobs.push_back(Entry(distribution, id, *logit));
+    }
+  }
+
+  shared_.kept_count = static_cast<int32_t>(kept.Size());
+  shared_.kept_ids.clear();
+  if (params.return_kept) {
+    ForEach(kept, [&](int32_t id, float) { shared_.kept_ids.push_back(id); });
+  }
+  const bool all = kept.Size() == unfiltered.Size();
+  shared_.kept_mass =
+      all ? 1.0 : std::min(kept.SumExpOfLogits(unfiltered.Max()) / unfiltered.SumExp(), 1.0);
+}
+
+void Report::Fill(const Support& distribution, Draw& draw) const {
+  const int32_t token_id = draw.token_id;
+  draw = shared_;
+  draw.token_id = token_id;
+  draw.logprob = Entry(distribution, token_id, *distribution.Find(token_id)).logprob;
 }
 
 }  // namespace tokendraw::sampling

@@ -8,13 +8,24 @@
 
 namespace tokendraw::sampling {
 
-// Fills logprob, top_logprobs and requested_logprobs of `draw`, in nats, from the log softmax of
-// `distribution`, which holds draw.token_id.
-void ReportLogprobs(const Params& params, const Support& distribution, Draw& draw);
+// The part that all draws from one set of survivors share, made once.
+class Report {
+ public:
+  // `unfiltered` are the survivors before step 5, `kept` those of them that the draw is made from,
+  // and log-probabilities are of the log softmax of `distribution`.
+  void Make(const Params& params, Support& unfiltered, Support& kept, Support& distribution);
 
-// Fills kept_count, kept_mass (under the softmax of `unfiltered`, of which `kept` is a part) and,
-// if params.return_kept, kept_ids.
-void ReportKept(const Params& params, const Support& unfiltered, const Support& kept, Draw& draw);
+  // Fills all of `draw` that Params::WantsDetail asks for, but xtc_applied and greedy. Its token is
+  // in `distribution`, the one that Make had.
+  void Fill(const Support& distribution, Draw& draw) const;
+
+ private:
+  TokenLogprob Entry(const Support& distribution, int32_t id, float logit) const;
+
+  double log_sum_ = 0;  // ln(sum of e^(x - m)) of the distribution
+  Draw shared_;
+  Support top_;
+};
 
 }  // namespace tokendraw::sampling
 

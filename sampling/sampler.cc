@@ -1,80 +1,97 @@
 #include "sampling/sampler.h"
 
 #include <array>
-#include <optional>
+#include <limits>
 
 #include "sampling/chain.h"
 #include "sampling/draw.h"
-#include "sampling/kernels.h"
 #include "sampling/report.h"
+#include "sampling/row.h"
+#include "sampling/support.h"
 
 namespace tokendraw::sampling {
 namespace {
 
 // The survivors that a draw is made from.
 struct Outcome {
+  bool made = false;
   Support kept;
   bool xtc_applied = false;
+  int32_t argmax = -1;  // the token, if greedy
+  Report report;
 };
 
 // Step 4: the argmax, which top_k 1 keeps alone and temperature 0 leaves among all others.
-Outcome GreedyOutcome(const Params& params, const Support& unfiltered) {
-  Outcome outcome{.kept = unfiltered};
-  if (params.temperature != 0) outcome.kept.KeepFirst(1, 1);
-  return outcome;
-}
-
-// Step 5.
-Outcome FilteredOutcome(const Params& params, bool xtc_acts, const Support& unfiltered) {
-  Outcome outcome{.kept = unfiltered};
-  outcome.xtc_applied = ApplyFilters(params, xtc_acts, outcome.kept);
-  return outcome;
+void ApplyGreedy(const Params& params, Outcome& outcome) {
+  outcome.argmax = outcome.kept.Argmax();
+  if (params.temperature != 0 && params.WantsDetail()) outcome.kept.KeepFirst(1, 1);
 }
 
 }  // namespace
 
-RowResult Sampler::Sample(const Params& params, const RowInput& row) {
-  logits_.resize(row.logits.vocab_size);
-  DecodeRow(row.logits, logits_);
-  if (const int32_t id = FirstNotFinite(logits_); id >= 0) {
-    return {.error = RowErrorCode::kNotFinite, .error_token = id};
-  }
-  std::optional<Support> raw;  // what log-probabilities are of, unless of the survivors
-  if (params.WantsDetail() && params.logprobs != LogprobMode::kProcessed) {
-    raw.emplace().Reset(logits_);
-  }
+struct Sampler::Buffers {
+  FloatRow row;
+  EditBuffers edits;
+  Support unfiltered;  // for reports: the survivors before step 5
+  FloatRow raw_row;    // the row as it came, if log-probabilities are of that
+  Support raw;
+  std::array<Outcome, 2> outcomes;  // by the XTC coin: all draws share these two
+};
 
-  ApplyEdits(params, row, logits_);
-  if (const int32_t id = FirstNotFinite(logits_); id >= 0) {
-    return {.error = RowErrorCode::kNotFinite, .error_token = id};
-  }
-  unfiltered_.Reset(logits_);
-  if (unfiltered_.empty()) return {.error = RowErrorCode::kNoCandidate};
+Sampler::Sampler() : buffers_(std::make_unique<Buffers>()) {}
+Sampler::~Sampler() = default;
 
-  RowResult result;
-  std::array<std::optional<Outcome>, 2> outcomes;  // by the coin: all draws share these two
+void Sampler::Sample(const Params& params, const RowInput& row, RowResult& result) {
+  Buffers& buffers = *buffers_;
+  result.error = RowErrorCode::kNone;
+  result.error_token = ReadAndEdit(params, row, buffers.edits, buffers.row);
+  if (result.error_token >= 0) {
+    result.error = RowErrorCode::kNotFinite;
+  } else if (buffers.row.max() == -std::numeric_limits<float>::infinity()) {
+    result.error = RowErrorCode::kNoCandidate;
+  }
+  if (result.error != RowErrorCode::kNone) return result.draws.clear();
+
+  const bool greedy = params.IsGreedy();
+  const bool detail = params.WantsDetail();
+  const bool raw = detail && params.logprobs != LogprobMode::kProcessed;
+  if (detail) buffers.unfiltered.Reset(buffers.row);
+  if (raw) {
+    buffers.raw_row.Read(row.logits, nullptr, false);
+    buffers.raw.Reset(buffers.raw_row);
+  }
+  for (Outcome& outcome : buffers.outcomes) outcome.made = false;
+  result.draws.resize(static_cast<size_t>(row.sample_count));
   for (int32_t sample_index = 0; sample_index < row.sample_count; ++sample_index) {
-    const bool greedy = params.IsGreedy();
     const bool xtc_acts = !greedy && XtcActs(params, row.key, sample_index);
-    std::optional<Outcome>& outcome = outcomes[xtc_acts];
-    if (!outcome) {
-      outcome = greedy ? GreedyOutcome(params, unfiltered_)
-                       : FilteredOutcome(params, xtc_acts, unfiltered_);
+    Outcome& outcome = buffers.outcomes[xtc_acts];
+    Support& distribution = raw ? buffers.raw : outcome.kept;
+    if (!outcome.made) {
+      outcome.made = true;
+      outcome.kept.Reset(buffers.row);
+      outcome.xtc_applied = false;
+      if (greedy) {
+        ApplyGreedy(params, outcome);
+      } else {
+        outcome.xtc_applied = ApplyFilters(params, xtc_acts, outcome.kept);
+      }
+      if (detail) outcome.report.Make(params, buffers.unfiltered, outcome.kept, distribution);
     }
-    Draw draw;
-    draw.token_id =
-        greedy ? Argmax(unfiltered_.tokens()) : DrawToken(outcome->kept, row.key, sample_index);
-    if (params.WantsDetail()) {
+    Draw& draw = result.draws[static_cast<size_t>(sample_index)];
+    draw.token_id = greedy ? outcome.argmax : DrawToken(outcome.kept, row.key, sample_index);
+    draw.greedy = greedy;
+    if (detail) {
+      outcome.report.Fill(distribution, draw);
       draw.greedy = greedy;
-      draw.xtc_applied = outcome->xtc_applied;
-      ReportKept(params, unfiltered_, outcome->kept, draw);
-      ReportLogprobs(params, raw ? *raw : outcome->kept, draw);
+      draw.xtc_applied = outcome.xtc_applied;
     }
-    result.draws.push_back(std::move(draw));
   }
-  return result;
 }
 
-const char* SimdTarget() { return "SCALAR"; }
+RowResult Sampler::Sample(const Params& params, const RowInput& row) {
+  RowResult result;
+  Sample(params, row, result);
+  return result;
+}
 
 }  // namespace tokendraw::sampling

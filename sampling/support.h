@@ -1,74 +1,165 @@
 // The survivors of a row, and the few ways in which a filter can look at them or cut them.
 //
-// Every filter but XTC keeps a beginning of some order of the survivors; it says which order, and
-// where the beginning ends. Ties in any order go lowest id first.
+// Every filter but XTC keeps a beginning of some order of the survivors, which is an interval of
+// logits (ties at its ends aside). So a row is read as a whole until the first cut, through sums
+// and block maxima; the cut moves the tokens of one interval to a short list, and all that follows
+// is exact work on the list. Ties in any order go lowest id first.
 #ifndef TOKENDRAW_SAMPLING_SUPPORT_H_
 #define TOKENDRAW_SAMPLING_SUPPORT_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "sampling/kernels.h"
+#include "sampling/row.h"
+#include "sampling/selection.h"
+
 namespace tokendraw::sampling {
 
-struct Candidate {
-  int32_t id = 0;
-  double logit = 0;  // finite
+// An order of tokens by their value x (the logit, tempered if that filter has run): ascending key.
+struct Order {
+  enum class By { kLargest, kNearest };
+
+  By by = By::kLargest;
+  double center = 0;
+
+  double Key(double x) const {
+    return by == By::kLargest ? -x : x < center ? center - x : x - center;
+  }
 };
 
-// Softmax of the survivors, in sums relative to the largest logit m, with d = x - m.
-struct Softmax {
-  double max = 0;   // m
-  double sum = 0;   // Z = sum of e^d, >= 1
-  double mean = 0;  // mu = sum of p * x
+inline Order LargestFirst() { return {}; }
+inline Order NearestTo(double center) { return {.by = Order::By::kNearest, .center = center}; }
+
+// Survivors in a row of memory: those with a finite logit.
+struct TokenBlock {
+  std::span<const float> logits;
+  const int32_t* ids;  // null: first_id, first_id + 1, ...
+  int32_t first_id;
+  float max;  // of `logits`
+
+  int32_t id(size_t i) const {
+    return ids == nullptr ? first_id + static_cast<int32_t>(i) : ids[i];
+  }
 };
 
-// The surviving tokens, by ascending id. Never empty once reset from a row with an unmasked token.
 class Support {
  public:
-  // Where a token stands in an order: smaller comes first.
-  using Key = std::function<double(const Candidate&)>;
-  using Predicate = std::function<bool(const Candidate&)>;
+  // Of a value x.
+  using Predicate = absl::FunctionRef<bool(double x)>;
 
-  // Starts from the tokens of `logits` that are not masked (-inf).
-  void Reset(std::span<const float> logits);
+  // Rows up to this size are listed from the start: on them, sums are exact to the last bits.
+  static constexpr size_t kListedVocab = 4096;
 
-  std::span<const Candidate> tokens() const { return tokens_; }
-  size_t size() const { return tokens_.size(); }
-  bool empty() const { return tokens_.empty(); }
+  Support() = default;
+  Support(const Support&) = delete;
+  Support& operator=(const Support&) = delete;
+
+  // Starts from the tokens of `row` that are not masked, of which there must be one. `row` must
+  // outlive the use of this object.
+  void Reset(const FloatRow& row);
+
+  // Becomes the same survivors as `other`, which must outlive the use of this object.
+  void CopyFrom(const Support& other);
+
+  // Lists all survivors, however many.
+  void ListAll();
+
   // Whether Temper has run.
   bool tempered() const { return tempered_; }
 
-  double Max() const;
-  Softmax ComputeSoftmax() const;
+  size_t Size() const;
+  double Max() const { return tempering_(max_); }  // m
 
-  // Keeps the tokens of which `keep` is true; they must be a beginning of the order "largest logit
-  // first" (ties lowest id first). At least min(min_keep, size()) of that order stay.
-  void KeepLargest(const Predicate& keep, int32_t min_keep);
+  // ---- statistics of the softmax p
+  double SumExp();  // Z = sum of e^(x - m), >= 1
+  double Mean();    // mu = sum of p * x
+  // Sum of e^(logit - max), with the logits as they were before Temper.
+  double SumExpOfLogits(double max);
+  // Of e = e^((x - m) / temperature): its sum, and the sum of its square.
+  SquaredSums SumExpSquared(double temperature);
+  // Population standard deviation of x, p aside.
+  double Stddev() const;
 
-  // Keeps the first max(k, min_keep) tokens of the order "largest logit first".
+  // Keeps the tokens of which `keep` is true, which never becomes false as x grows. At least
+  // min(min_keep, Size()) of the order "largest first" stay.
+  void KeepLargest(Predicate keep, int32_t min_keep);
+
+  // Keeps the first max(k, min_keep) tokens of the order "largest first".
   void KeepFirst(int32_t k, int32_t min_keep);
 
-  // Orders by ascending `key` and keeps tokens while the probability of those before is < `mass`,
-  // and at least the first min(min_keep, size()).
-  void KeepWhileMassBefore(double mass, const Key& key, int32_t min_keep);
+  // Keeps tokens while the probability of those before, in `order`, is < `mass`, and at least the
+  // first min(min_keep, Size()).
+  void KeepWhileMassBefore(double mass, const Order& order, int32_t min_keep);
 
-  // Removes the tokens of which `remove` is true.
-  void Remove(const Predicate& remove);
+  // The tokens of which `is_above` is true, by ascending id; as for KeepLargest.
+  struct Tokens {
+    std::span<const int32_t> ids;
+    std::span<const float> logits;
+  };
+  Tokens FindLargest(Predicate is_above);  // valid until the next call
 
-  // Replaces each logit x by (x - m) / temperature. Ratios too large for a double's square stop at
-  // a value whose probability is 0, so that sums over them stay finite.
+  // Removes those of `tokens` of which `remove` is true. One survivor must stay.
+  void RemoveIf(const Tokens& tokens, absl::FunctionRef<bool(int32_t id)> remove);
+
+  // Replaces each x by (x - m) / temperature. Once.
   void Temper(double temperature);
 
- private:
-  std::vector<Candidate> tokens_;
-  bool tempered_ = false;
-};
+  // ---- for whoever looks at every survivor
+  double Value(float logit) const { return tempering_(logit); }
+  int32_t Argmax() const;  // lowest id among equals
+  size_t BlockCount() const;
+  TokenBlock Block(size_t index) const;  // logits may be masked
+  // The logit of a survivor, or nothing.
+  std::optional<float> Find(int32_t id) const;
 
-// The order "largest logit first".
-inline double LargestFirst(const Candidate& token) { return -token.logit; }
+ private:
+  struct List {
+    std::vector<int32_t> ids;  // ascending
+    std::vector<float> logits;
+  };
+
+  // What the whole row says about its softmax, with y = x - m.
+  const WeightedSums& RowSums();
+  // Of the list: e^y, with sum list_sum_.
+  std::span<const double> Weights();
+
+  // keys_, of the list.
+  void FindKeys(const Order& order);
+  // The smallest logit of which `predicate` is true, or +inf.
+  float LowestLogit(Predicate predicate) const;
+  // Lists the tokens of the row with low <= logit <= high in `list`.
+  void FindInRow(float low, float high, List& list) const;
+  // Moves from the row to the list of tokens with low <= logit <= high.
+  void ListBetween(float low, float high);
+  // Moves from the row to a list that holds all that KeepWhileMassBefore can keep. Returns Z.
+  double ListBeginning(double mass, const Order& order, size_t least);
+  // keep(i) for each index in the list; not none.
+  template <typename Keep>
+  void KeepListed(const Keep& keep);
+
+  const FloatRow* row_ = nullptr;
+  bool listed_ = false;
+  List list_;
+  float max_ = 0;  // largest logit of the survivors
+  Tempering tempering_;
+  bool tempered_ = false;
+
+  std::optional<WeightedSums> row_sums_;
+  std::vector<double> weights_;  // of the list, if weights_valid_
+  double list_sum_ = 0;
+  bool weights_valid_ = false;
+
+  FloatRow own_row_;  // the row without what RemoveIf took
+  List found_;
+  Selection selection_;
+  std::vector<double> keys_;
+  std::vector<float> block_max_;
+};
 
 }  // namespace tokendraw::sampling
 

@@ -31,7 +31,7 @@ class SampleJob final : public RowJob {
 
   void ComputeRow(int32_t row, sampling::Sampler& sampler) override {
     const BatchRow& asked = batch_.rows[row];
-    results_[row] = sampler.Sample(batch_.params[asked.params_index], asked.input);
+    sampler.Sample(batch_.params[asked.params_index], asked.input, results_[row]);
   }
 
   void Done(bool computed) override {

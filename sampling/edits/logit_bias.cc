@@ -2,9 +2,9 @@
 
 namespace tokendraw::sampling {
 
-// x += bias; -inf bans.
-void ApplyLogitBias(std::span<const LogitBias> biases, std::span<float> logits) {
-  for (const LogitBias& bias : biases) logits[bias.id] += bias.bias;
+// x += bias.
+void ApplyLogitBias(std::span<const LogitBias> biases, FloatRow& row) {
+  for (const LogitBias& bias : biases) row.Set(bias.id, row.logit(bias.id) + bias.bias);
 }
 
 }  // namespace tokendraw::sampling

@@ -13,18 +13,18 @@ std::span<const int32_t> Last(std::span<const int32_t> ids, size_t n) {
 
 }  // namespace
 
-std::vector<TokenCount> CountHistory(const History& history, int32_t last_n) {
-  if (last_n == 0) return {};
+void CountHistory(const History& history, int32_t last_n, std::vector<TokenCount>& counts) {
+  counts.clear();
+  if (last_n == 0) return;
   if (!history.token_counts.empty()) {
-    return {history.token_counts.begin(), history.token_counts.end()};
+    counts.assign(history.token_counts.begin(), history.token_counts.end());
+    return;
   }
   const size_t total = history.prompt_ids.size() + history.output_ids.size();
   const size_t window = last_n < 0 ? total : std::min<size_t>(last_n, total);
   const auto output = Last(history.output_ids, window);
   const auto prompt = Last(history.prompt_ids, window - output.size());
 
-  std::vector<TokenCount> counts;
-  counts.reserve(window);
   for (int32_t id : prompt) counts.push_back({.token_id = id, .prompt_count = 1});
   for (int32_t id : output) counts.push_back({.token_id = id, .output_count = 1});
   std::sort(counts.begin(), counts.end(),
@@ -39,32 +39,31 @@ std::vector<TokenCount> CountHistory(const History& history, int32_t last_n) {
     }
   }
   counts.resize(distinct);
-  return counts;
 }
 
 // Once per distinct id: x > 0 ? x / r : x * r.
 void ApplyRepetitionPenalty(float repetition_penalty, std::span<const TokenCount> counts,
-                            std::span<float> logits) {
+                            FloatRow& row) {
   if (repetition_penalty == 1) return;
   for (const TokenCount& count : counts) {
     if (count.output_count == 0 && count.prompt_count == 0) continue;
-    float& x = logits[count.token_id];
-    x = x > 0 ? x / repetition_penalty : x * repetition_penalty;
+    const float x = row.logit(count.token_id);
+    row.Set(count.token_id, x > 0 ? x / repetition_penalty : x * repetition_penalty);
   }
 }
 
 // x -= frequency * count + (count > 0 ? presence : 0).
 void ApplyFrequencyAndPresencePenalty(float frequency_penalty, float presence_penalty,
                                       FrequencyScope scope, std::span<const TokenCount> counts,
-                                      std::span<float> logits) {
+                                      FloatRow& row) {
   if (frequency_penalty == 0 && presence_penalty == 0) return;
   for (const TokenCount& token : counts) {
     int64_t count = token.output_count;
     if (scope == FrequencyScope::kPromptAndOutput) count += token.prompt_count;
-    float& x = logits[token.token_id];
+    const float x = row.logit(token.token_id);
     // A product that overflows would turn -inf into NaN.
     if (count == 0 || x == -std::numeric_limits<float>::infinity()) continue;
-    x -= frequency_penalty * static_cast<float>(count) + presence_penalty;
+    row.Set(token.token_id, x - (frequency_penalty * static_cast<float>(count) + presence_penalty));
   }
 }
 

@@ -7,8 +7,7 @@ namespace tokendraw::sampling {
 void ApplyMinP(double min_p, int32_t min_keep, Support& support) {
   if (min_p == 0) return;
   const double max = support.Max();
-  support.KeepLargest([=](const Candidate& token) { return Exp(token.logit - max) >= min_p; },
-                      min_keep);
+  support.KeepLargest([=](double x) { return Exp(x - max) >= min_p; }, min_keep);
 }
 
 }  // namespace tokendraw::sampling

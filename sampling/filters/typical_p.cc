@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "sampling/filters.h"
 
 namespace tokendraw::sampling {
@@ -8,9 +6,7 @@ namespace tokendraw::sampling {
 // abs(-ln p - H) = abs(x - mu): the logits nearest to the mean logit mu = sum of p * x.
 void ApplyTypicalP(double typical_p, int32_t min_keep, Support& support) {
   if (typical_p == 1) return;
-  const double mu = support.ComputeSoftmax().mean;
-  support.KeepWhileMassBefore(
-      typical_p, [=](const Candidate& token) { return std::abs(token.logit - mu); }, min_keep);
+  support.KeepWhileMassBefore(typical_p, NearestTo(support.Mean()), min_keep);
 }
 
 }  // namespace tokendraw::sampling

@@ -10,30 +10,26 @@ namespace tokendraw::sampling {
 // probable of A stays, and it is as legal as any survivor.
 bool ApplyXtc(double threshold, std::span<const int32_t> protected_ids, int32_t min_keep,
               Support& support) {
-  const Softmax softmax = support.ComputeSoftmax();
-  const auto is_above = [&](const Candidate& token) {
-    return Exp(token.logit - softmax.max) / softmax.sum >= threshold;
-  };
-  const auto is_protected = [&](int32_t id) {
-    return std::find(protected_ids.begin(), protected_ids.end(), id) != protected_ids.end();
-  };
+  const double max = support.Max();
+  const double sum = support.SumExp();
+  const Support::Tokens above =
+      support.FindLargest([=](double x) { return Exp(x - max) / sum >= threshold; });
+  if (above.ids.size() < 2) return false;
 
-  const Candidate* least = nullptr;
-  size_t above = 0, removable = 0;
-  for (const Candidate& token : support.tokens()) {
-    if (!is_above(token)) continue;
-    ++above;
-    if (!is_protected(token.id)) ++removable;
-    if (least == nullptr || token.logit < least->logit) least = &token;
-  }
-  if (above < 2) return false;
-  const int32_t kept_id = least->id;
-  if (!is_protected(kept_id)) --removable;
-  if (removable == 0 || support.size() - removable < static_cast<size_t>(min_keep)) return false;
+  const auto least =
+      std::min_element(above.logits.begin(), above.logits.end(),
+                       [&](float a, float b) { return support.Value(a) < support.Value(b); });
+  const int32_t kept_id = above.ids[static_cast<size_t>(least - above.logits.begin())];
+  const auto stays = [&](int32_t id) {
+    return id == kept_id ||
+           std::find(protected_ids.begin(), protected_ids.end(), id) != protected_ids.end();
+  };
+  const auto removed = static_cast<size_t>(
+      std::count_if(above.ids.begin(), above.ids.end(), [&](int32_t id) { return !stays(id); }));
+  if (removed == 0) return false;
+  if (min_keep > 1 && support.Size() - removed < static_cast<size_t>(min_keep)) return false;
 
-  support.Remove([&](const Candidate& token) {
-    return token.id != kept_id && is_above(token) && !is_protected(token.id);
-  });
+  support.RemoveIf(above, [&](int32_t id) { return !stays(id); });
   return true;
 }
 

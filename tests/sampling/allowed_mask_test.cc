@@ -13,10 +13,19 @@ std::vector<std::byte> MaskOf(size_t size, const IdList& ids) {
   return mask;
 }
 
+Row Masked(const Row& row, const std::vector<std::byte>& mask) {
+  FloatRow masked;
+  EXPECT_EQ(masked.Read(InputOf(row).logits, mask.data(), false), -1);
+  return {masked.logits().begin(), masked.logits().end()};
+}
+
 IdList Allowed(size_t size, const std::vector<std::byte>& mask) {
-  Row row(size, 0.0f);
-  ApplyAllowedMask(mask, row);
-  return IdsOf(SupportOf(row));
+  IdList allowed;
+  const Row masked = Masked(Row(size, 0.0f), mask);
+  for (const int32_t id : FirstIds(size)) {
+    if (masked[static_cast<size_t>(id)] == 0) allowed.push_back(id);
+  }
+  return allowed;
 }
 
 TEST(AllowedMaskTest, LeastSignificantBitOfTheFirstByteIsToken0) {
@@ -50,9 +59,8 @@ TEST(AllowedMaskTest, BitsPastTheVocabularyAreIgnored) {
 }
 
 TEST(AllowedMaskTest, LeavesTheLogitsOfAllowedTokens) {
-  Row row = {1.25f, -2, 3e38f, -kInf};
-  ApplyAllowedMask(MaskOf(4, {0, 2, 3}), row);
-  EXPECT_EQ(row, (Row{1.25f, -kInf, 3e38f, -kInf}));
+  const Row row = {1.25f, -2, 3e38f, -kInf};
+  EXPECT_EQ(Masked(row, MaskOf(4, {0, 2, 3})), (Row{1.25f, -kInf, 3e38f, -kInf}));
 }
 
 TEST(AllowedMaskTest, ForbiddenTokensAreNeverDrawn) {

@@ -6,10 +6,16 @@
 namespace tokendraw::sampling {
 namespace {
 
+Row Penalised(const Params& params, const History& history, const Row& row) {
+  EditBuffers buffers;
+  return Edited(row, [&](FloatRow& edited) { ApplyDry(params, history, buffers, edited); });
+}
+
 // What DRY takes from each of ten tokens at logit 0.
 Row Loss(const Params& params, const IdList& prompt_ids, const IdList& output_ids = {}) {
   Row row(10, 0.0f);
-  ApplyDry(params, {.prompt_ids = prompt_ids, .output_ids = output_ids}, row);
+  const History history{.prompt_ids = prompt_ids, .output_ids = output_ids};
+  row = Penalised(params, history, row);
   for (float& x : row) x = 0.0f - x;
   return row;
 }
@@ -92,9 +98,7 @@ TEST(DryTest, OffAndCountsChangeNothing) {
   params.dry_multiplier = 0;
   EXPECT_EQ(Loss(params, {1, 2, 3, 1, 2}), kNone);
   const std::vector<TokenCount> counts = {{3, 5, 0}};
-  Row row(10, 0.0f);
-  ApplyDry(Dry(1), {.token_counts = counts}, row);
-  EXPECT_EQ(row, kNone);
+  EXPECT_EQ(Penalised(Dry(1), {.token_counts = counts}, kNone), kNone);
 }
 
 TEST(DryTest, TheExponentIsCappedSoThatThePenaltyIsFinite) {
@@ -115,9 +119,7 @@ TEST(DryTest, TheExponentIsCappedSoThatThePenaltyIsFinite) {
 TEST(DryTest, RoundsToFloat32Once) {
   const Params params{.dry_multiplier = 0.8f, .dry_base = 1.75f, .dry_allowed_length = 2};
   EXPECT_EQ(Loss(params, {0, 1, 2, 3, 0, 1, 2})[3], static_cast<float>(double{0.8f} * 1.75));
-  Row row(10, 5.0f);
-  ApplyDry(params, {.prompt_ids = IdList{}, .output_ids = {}}, row);
-  EXPECT_EQ(row, Row(10, 5.0f));
+  EXPECT_EQ(Penalised(params, {}, Row(10, 5.0f)), Row(10, 5.0f));
 }
 
 // Quadratic time would take 10^12 steps here.

@@ -5,8 +5,7 @@ namespace tokendraw::sampling {
 namespace {
 
 Row Biased(Row row, const std::vector<LogitBias>& biases) {
-  ApplyLogitBias(biases, row);
-  return row;
+  return Edited(row, [&](FloatRow& edited) { ApplyLogitBias(biases, edited); });
 }
 
 TEST(LogitBiasTest, AddsInFloat32) {

@@ -32,7 +32,7 @@ TEST(PLessTest, KeepsFromTheSumOfSquares) {
   };
   for (const FilterCase& c : cases) {
     SCOPED_TRACE(c.name);
-    Support support = SupportOf(c.row);
+    Survivors support(c.row);
     apply(c.value, c.min_keep, support);
     EXPECT_EQ(IdsOf(support), c.kept);
 
@@ -45,21 +45,21 @@ TEST(PLessTest, KeepsFromTheSumOfSquares) {
       EXPECT_EQ(KeptIds(params, c.row), c.kept);
     }
     params.p_less = false;
-    EXPECT_EQ(KeptIds(params, c.row), IdsOf(SupportOf(c.row)));
+    EXPECT_EQ(KeptIds(params, c.row), IdsOf(Survivors(c.row)));
   }
 }
 
 // Rounding can put the sum of V squares above 1 / V; the tied tokens stay all the same.
 TEST(PLessTest, AllEqualRowsOfEveryLengthStayWhole) {
   for (size_t size = 1; size <= 100; ++size) {
-    Support support = SupportOf(Row(size, 0.1f * static_cast<float>(size)));
+    Survivors support(Row(size, 0.1f * static_cast<float>(size)));
     ApplyPLess(1.0, 1, support);
-    EXPECT_EQ(support.size(), size);
+    EXPECT_EQ(support.Size(), size);
   }
   for (size_t size : {32000u, 129280u, 151936u}) {
-    Support support = SupportOf(Row(size, 0.0f));
+    Survivors support(Row(size, 0.0f));
     ApplyPLess(1.0, 1, support);
-    EXPECT_EQ(support.size(), size);
+    EXPECT_EQ(support.Size(), size);
   }
 }
 

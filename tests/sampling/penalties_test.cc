@@ -12,6 +12,19 @@ bool operator==(const TokenCount& a, const TokenCount& b) {
 
 namespace {
 
+std::vector<TokenCount> CountHistory(const History& history, int32_t last_n) {
+  std::vector<TokenCount> counts = {{9, 9, 9}};  // what a buffer held before
+  sampling::CountHistory(history, last_n, counts);
+  return counts;
+}
+
+Row EditedBy(const Params& params, const RowInput& input) {
+  EditBuffers buffers;
+  FloatRow edited;
+  EXPECT_EQ(ReadAndEdit(params, input, buffers, edited), -1);
+  return {edited.logits().begin(), edited.logits().end()};
+}
+
 const IdList kPrompt = {3, 1, 3};
 const IdList kOutput = {2, 1, 2, 2};
 
@@ -38,8 +51,7 @@ TEST(PenaltiesTest, CountsHaveNoOrder) {
 }
 
 Row Repeated(Row row, float penalty, const std::vector<TokenCount>& counts) {
-  ApplyRepetitionPenalty(penalty, counts, row);
-  return row;
+  return Edited(row, [&](FloatRow& edited) { ApplyRepetitionPenalty(penalty, counts, edited); });
 }
 
 TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
@@ -54,8 +66,9 @@ TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
 
 Row Frequent(Row row, float frequency, float presence, FrequencyScope scope,
              const std::vector<TokenCount>& counts) {
-  ApplyFrequencyAndPresencePenalty(frequency, presence, scope, counts, row);
-  return row;
+  return Edited(row, [&](FloatRow& edited) {
+    ApplyFrequencyAndPresencePenalty(frequency, presence, scope, counts, edited);
+  });
 }
 
 TEST(PenaltiesTest, FrequencyPerOccurrenceAndPresenceOnce) {
@@ -94,10 +107,8 @@ TEST(PenaltiesTest, RunInOrder) {
                       .dry_multiplier = 4,
                       .dry_allowed_length = 1,
                       .logit_bias = {{0, 5}, {1, -4}}};
-  Row edited = row;
-  ApplyEdits(params, input, edited);
   // id 0: (1 + 5) / 2 - 4 - (0.5 + 0.25); id 1: (2 - 4) * 2 - (1 + 0.25).
-  EXPECT_EQ(edited, (Row{-1.75f, -5.25f, 3}));
+  EXPECT_EQ(EditedBy(params, input), (Row{-1.75f, -5.25f, 3}));
 }
 
 TEST(PenaltiesTest, LastNIsTheWindowOfAllThree) {
@@ -106,13 +117,9 @@ TEST(PenaltiesTest, LastNIsTheWindowOfAllThree) {
   const IdList output = {0, 0, 1};
   input.history.output_ids = output;
   Params params{.repetition_penalty = 2, .frequency_penalty = 0.5f, .penalty_last_n = 2};
-  Row edited = row;
-  ApplyEdits(params, input, edited);
-  EXPECT_EQ(edited, (Row{0.5f, 0.5f, 2}));
+  EXPECT_EQ(EditedBy(params, input), (Row{0.5f, 0.5f, 2}));
   params.penalty_last_n = 0;
-  edited = row;
-  ApplyEdits(params, input, edited);
-  EXPECT_EQ(edited, row);
+  EXPECT_EQ(EditedBy(params, input), row);
 }
 
 TEST(PenaltiesTest, CountsAndTokensGiveTheSame) {
@@ -126,11 +133,9 @@ TEST(PenaltiesTest, CountsAndTokensGiveTheSame) {
     RowInput with_tokens = InputOf(row), with_counts = InputOf(row);
     with_tokens.history = {.prompt_ids = kPrompt, .output_ids = kOutput};
     with_counts.history = {.token_counts = counts};
-    Row a = row, b = row;
-    ApplyEdits(params, with_tokens, a);
-    ApplyEdits(params, with_counts, b);
-    EXPECT_EQ(a, b);
-    EXPECT_NE(a, row);
+    const Row penalised = EditedBy(params, with_tokens);
+    EXPECT_EQ(penalised, EditedBy(params, with_counts));
+    EXPECT_NE(penalised, row);
   }
 }
 
@@ -146,10 +151,8 @@ TEST(PenaltiesTest, MaskedTokensStayMasked) {
 
 // A product of penalty and count that overflows takes no masked token back, as NaN or otherwise.
 TEST(PenaltiesTest, OverflowLeavesMaskedTokensMasked) {
-  Row row = {-kInf, 1};
-  const std::vector<TokenCount> counts = {{.token_id = 0, .output_count = 2}};
-  ApplyFrequencyAndPresencePenalty(-3e38f, 0, FrequencyScope::kOutput, counts, row);
-  EXPECT_THAT(row, testing::ElementsAre(-kInf, 1));
+  const Row row = {-kInf, 1};
+  EXPECT_EQ(Frequent(row, -3e38f, 0, FrequencyScope::kOutput, {{0, 2, 0}}), row);
 }
 
 }  // namespace

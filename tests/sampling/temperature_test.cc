@@ -7,11 +7,9 @@ namespace tokendraw::sampling {
 namespace {
 
 std::vector<double> Tempered(const Row& row, double temperature) {
-  Support support = SupportOf(row);
+  Survivors support(row);
   ApplyTemperature(temperature, support);
-  std::vector<double> logits;
-  for (const Candidate& token : support.tokens()) logits.push_back(token.logit);
-  return logits;
+  return ValuesOf(support);
 }
 
 TEST(TemperatureTest, DividesRelativeToTheLargest) {
@@ -69,11 +67,11 @@ TEST(TemperatureTest, LaterFiltersSeeFiniteLogits) {
   for (const double temperature : {5e-324, 1e-308, 1e-100}) {
     Params params{.temperature = temperature, .chain = {Filter::kTemperature}};
     EXPECT_EQ(KeptIds(params, row), FirstIds(4));
-    Support support = SupportOf(row);
+    Survivors support(row);
     ApplyTemperature(temperature, support);
-    for (const Candidate& token : support.tokens()) EXPECT_TRUE(std::isfinite(token.logit));
-    EXPECT_EQ(support.ComputeSoftmax().sum, 1.0);
-    EXPECT_TRUE(std::isfinite(support.ComputeSoftmax().mean));
+    for (const double value : ValuesOf(support)) EXPECT_TRUE(std::isfinite(value));
+    EXPECT_EQ(support.SumExp(), 1.0);
+    EXPECT_TRUE(std::isfinite(support.Mean()));
     params.typical_p = 0.9;
     params.top_n_sigma = 0.5;
     params.chain = {Filter::kTemperature, Filter::kTypicalP};
@@ -84,11 +82,14 @@ TEST(TemperatureTest, LaterFiltersSeeFiniteLogits) {
 }
 
 TEST(TemperatureTest, ANewRowIsNotTempered) {
-  Support support = SupportOf({1, 2});
+  Survivors support({1, 2});
   EXPECT_FALSE(support.tempered());
   ApplyTemperature(0.5, support);
   EXPECT_TRUE(support.tempered());
-  support.Reset(Row{1, 2});
+  FloatRow another;
+  const Row row = {1, 2};
+  another.Read(InputOf(row).logits, nullptr, false);
+  support.Reset(another);
   EXPECT_FALSE(support.tempered());
 }
 

@@ -12,7 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "sampling/row.h"
 #include "sampling/sampler.h"
+#include "sampling/support.h"
 #include "tests/oracle/oracle.h"
 
 namespace tokendraw::sampling {
@@ -41,16 +43,55 @@ inline RowInput InputOf(const Row& row, RandomKey key = {}) {
           .key = key};
 }
 
-inline Support SupportOf(const Row& row) {
-  Support support;
-  support.Reset(row);
-  return support;
+// The row as `read` (FloatRow&) leaves it, in memory of its own.
+template <typename Edit>
+Row Edited(const Row& row, const Edit& edit) {
+  FloatRow edited;
+  edited.Read(InputOf(row).logits, nullptr, true);
+  edit(edited);
+  edited.FinishEdits();
+  return {edited.logits().begin(), edited.logits().end()};
+}
+
+// A row and its survivors.
+class Survivors : public Support {
+ public:
+  explicit Survivors(Row row) : logits_(std::move(row)) {
+    row_.Read(InputOf(logits_).logits, nullptr, false);
+    Reset(row_);
+  }
+
+ private:
+  Row logits_;
+  FloatRow row_;
+};
+
+struct Survivor {
+  int32_t id;
+  double value;
+};
+
+inline std::vector<Survivor> SurvivorsOf(const Support& support) {
+  std::vector<Survivor> tokens;
+  for (size_t index = 0; index < support.BlockCount(); ++index) {
+    const TokenBlock block = support.Block(index);
+    for (size_t i = 0; i < block.logits.size(); ++i) {
+      if (block.logits[i] != -kInf) tokens.push_back({block.id(i), support.Value(block.logits[i])});
+    }
+  }
+  return tokens;
 }
 
 inline IdList IdsOf(const Support& support) {
   IdList ids;
-  for (const Candidate& token : support.tokens()) ids.push_back(token.id);
+  for (const Survivor& token : SurvivorsOf(support)) ids.push_back(token.id);
   return ids;
+}
+
+inline std::vector<double> ValuesOf(const Support& support) {
+  std::vector<double> values;
+  for (const Survivor& token : SurvivorsOf(support)) values.push_back(token.value);
+  return values;
 }
 
 // 0 .. n - 1.
@@ -142,7 +183,7 @@ void CheckFilter(Filter filter, Value Params::*field, const Apply& apply,
   for (const FilterCase& c : cases) {
     SCOPED_TRACE(c.name);
     const auto value = static_cast<Value>(c.value);
-    Support support = SupportOf(c.row);
+    Survivors support(c.row);
     apply(value, c.min_keep, support);
     EXPECT_EQ(IdsOf(support), c.kept);
 

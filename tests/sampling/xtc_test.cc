@@ -46,11 +46,11 @@ TEST(XtcTest, Probability1RemovesAllAboveButTheLeastProbable) {
            {"largest finite logits", {3e38f, -3e38f, 3e38f}, 0.1, {0, 1}},
        }) {
     SCOPED_TRACE(c.name);
-    Support support = SupportOf(c.row);
-    const size_t before = support.size();
+    Survivors support(c.row);
+    const size_t before = support.Size();
     const bool removed = ApplyXtc(c.threshold, c.protected_ids, c.min_keep, support);
     EXPECT_EQ(IdsOf(support), c.kept);
-    EXPECT_EQ(removed, support.size() < before);
+    EXPECT_EQ(removed, support.Size() < before);
 
     Params params{.xtc_probability = 1,
                   .xtc_threshold = c.threshold,
@@ -100,9 +100,9 @@ TEST(XtcTest, SupportIsNeverEmpty) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     const Row row = GaussianRow(seed % 20 + 1, 0.5 + seed % 4, seed);
     for (const double threshold : {1e-300, 0.01, 0.1, 0.5, 1.0}) {
-      Support support = SupportOf(row);
+      Survivors support(row);
       ApplyXtc(threshold, {}, 1, support);
-      EXPECT_GE(support.size(), 1u);
+      EXPECT_GE(support.Size(), 1u);
     }
   }
 }

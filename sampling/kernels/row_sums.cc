@@ -1,0 +1,247 @@
+// Sums over a whole row of float32 logits.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sampling/kernels/row_sums.cc"
+//
+#include "hwy/foreach_target.h"
+//
+#include <cmath>
+
+#include "sampling/kernels/exp_log.h"
+#include "sampling/kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tokendraw::sampling::HWY_NAMESPACE {
+namespace {
+
+// e^y below e^-85 counts as 0: 2^18 such tokens together are below 1e-31.
+constexpr float kNegligible = -85.0f;
+
+constexpr float kLn2F = 0x1.62e43p-1f;
+
+// e^r for abs(r) <= 0.3466, within 4e-9 before rounding: 1 + r + r^2 q, q a minimax polynomial.
+HWY_INLINE VF32 ExpNearZero(VF32 r) {
+  const F32 d;
+  const VF32 r2 = hn::Mul(r, r);
+  const VF32 low = hn::Add(hn::Set(d, 0x1.fffffcp-2f), hn::Mul(hn::Set(d, 0x1.555492p-3f), r));
+  const VF32 high =
+      hn::Add(hn::Add(hn::Set(d, 0x1.5558f2p-5f), hn::Mul(hn::Set(d, 0x1.1239e4p-7f), r)),
+              hn::Mul(hn::Set(d, 0x1.6a2432p-10f), r2));
+  const VF32 q = hn::Add(low, hn::Mul(high, r2));
+  return hn::Add(hn::Add(hn::Set(d, 1.0f), r), hn::Mul(r2, q));
+}
+
+// p * 2^n, where the lowest bits of `n` hold an integer.
+HWY_INLINE VF32 Scale(VF32 p, hn::Vec<I32> n) {
+  return hn::BitCast(F32(), hn::Add(hn::BitCast(I32(), p), hn::ShiftLeft<23>(n)));
+}
+
+struct Term {
+  VF32 exp;  // e^y / unit
+  VF32 y;
+};
+
+// y = x - max, all in float32: x = n ln 2 + r, with n * kLn2High exact and x - n * kLn2High too, so
+// the error of r does not grow with x. The unit is e^-max * 2^n_max.
+class PlainTerms {
+ public:
+  static constexpr double kLargestMax = 1024;  // in magnitude
+
+  explicit PlainTerms(float max)
+      : max_(max), n_max_(static_cast<float>(std::ceil(max * exp_constants::kLog2E))) {}
+
+  HWY_INLINE Term operator()(VF32 x) const {
+    const F32 d;
+    const VF32 lowest = hn::Set(d, max_ + kNegligible);
+    const VF32 round = hn::Set(d, 0x1.8p23f - n_max_);
+    const VF32 clamped = hn::Max(x, lowest);
+    const VF32 t = hn::Add(hn::Mul(clamped, hn::Set(d, 0x1.715476p+0f)), round);
+    const VF32 n = hn::Sub(t, round);
+    const VF32 r = hn::Sub(hn::Sub(clamped, hn::Mul(n, hn::Set(d, 0x1.62ep-1f))),
+                           hn::Mul(n, hn::Set(d, 0x1.0bfbe8p-15f)));
+    const VF32 e = Scale(ExpNearZero(r), hn::BitCast(I32(), t));
+    return {hn::IfThenElseZero(hn::Ge(x, lowest), e), hn::Sub(clamped, hn::Set(d, max_))};
+  }
+
+  double Unit() const {
+    const double n = n_max_;
+    return Exp((max_ - n * exp_constants::kLn2High) - n * exp_constants::kLn2Low);
+  }
+
+ private:
+  float max_;
+  float n_max_;
+};
+
+// y = (x - max) / temperature, reduced in double. The unit is 1.
+class TemperedTerms {
+ public:
+  TemperedTerms(float max, double temperature)
+      : max_(max),
+        // Bounded, so that 0 times it is 0.
+        per_logit_(std::min(exp_constants::kLog2E / temperature, 1e300)),
+        lowest_(static_cast<float>(std::max<double>(max + kNegligible * temperature,
+                                                    std::numeric_limits<float>::lowest()))) {}
+
+  HWY_INLINE Term operator()(VF32 x) const {
+    const F32 d;
+    const HalfF32 half;
+    const VF32 lowest = hn::Set(d, lowest_);
+    const VF32 clamped = hn::Max(x, lowest);
+    const VF64 low = Log2Of(LowerDoubles(clamped)), high = Log2Of(UpperDoubles(clamped));
+    const auto round = hn::Set(F64(), exp_constants::kRound);
+    const VF64 low_t = hn::Add(low, round), high_t = hn::Add(high, round);
+    const VF64 low_r = hn::Sub(low, hn::Sub(low_t, round)),
+               high_r = hn::Sub(high, hn::Sub(high_t, round));
+    const VF32 ln2 = hn::Set(d, kLn2F);
+    const VF32 r =
+        hn::Mul(hn::Combine(d, hn::DemoteTo(half, high_r), hn::DemoteTo(half, low_r)), ln2);
+    const auto n = hn::ConcatEven(I32(), hn::BitCast(I32(), high_t), hn::BitCast(I32(), low_t));
+    const VF32 y = hn::Mul(hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low)), ln2);
+    return {hn::IfThenElseZero(hn::Ge(x, lowest), Scale(ExpNearZero(r), n)), y};
+  }
+
+  double Unit() const { return 1; }
+
+ private:
+  // log2 of e^y, kept where 2^n is a normal float.
+  HWY_INLINE VF64 Log2Of(VF64 x) const {
+    const F64 d;
+    const VF64 y = hn::Mul(hn::Sub(x, hn::Set(d, max_)), hn::Set(d, per_logit_));
+    return hn::Max(y, hn::Set(d, -124.0));
+  }
+
+  double max_;
+  double per_logit_;
+  float lowest_;
+};
+
+enum class Kind { kExp, kWeighted, kSquared };
+
+struct RowPartials {
+  Partials exp, first, second;
+};
+
+template <Kind kKind, typename Terms>
+void SumRow(std::span<const float> logits, const Terms& terms, RowPartials& partials) {
+  ForEachBlock(logits, [&](const float* block, size_t) HWY_ATTR {
+    const F32 d;
+    for (size_t lane = 0; lane < kPartials; lane += hn::Lanes(d)) {
+      for (size_t i = lane; i < kBlockSize; i += 4 * kPartials) {
+        // Four elements of the same partials.
+        const auto pair = [&](size_t at) HWY_ATTR {
+          const Term a = terms(hn::LoadU(d, block + at));
+          const Term b = terms(hn::LoadU(d, block + at + kPartials));
+          struct Sums {
+            VF32 exp, first, second;
+          } sums = {hn::Add(a.exp, b.exp), hn::Zero(d), hn::Zero(d)};
+          if constexpr (kKind == Kind::kWeighted) {
+            const VF32 a1 = hn::Mul(a.y, a.exp), b1 = hn::Mul(b.y, b.exp);
+            sums.first = hn::Add(a1, b1);
+            sums.second = hn::Add(hn::Mul(a.y, a1), hn::Mul(b.y, b1));
+          }
+          if constexpr (kKind == Kind::kSquared) {
+            sums.first = hn::Add(hn::Mul(a.exp, a.exp), hn::Mul(b.exp, b.exp));
+          }
+          return sums;
+        };
+        const auto one = pair(i), two = pair(i + 2 * kPartials);
+        partials.exp.Add(lane, hn::Add(one.exp, two.exp));
+        if constexpr (kKind != Kind::kExp) partials.first.Add(lane, hn::Add(one.first, two.first));
+        if constexpr (kKind == Kind::kWeighted) {
+          partials.second.Add(lane, hn::Add(one.second, two.second));
+        }
+      }
+    }
+  });
+}
+
+struct RowTotals {
+  double exp, first, second;
+};
+
+template <Kind kKind>
+RowTotals Total(std::span<const float> logits, float max, double temperature) {
+  RowPartials partials;
+  double unit = 1;
+  if (temperature == 1 && std::abs(max) <= PlainTerms::kLargestMax) {
+    const PlainTerms terms(max);
+    SumRow<kKind>(logits, terms, partials);
+    unit = terms.Unit();
+  } else {
+    SumRow<kKind>(logits, TemperedTerms(max, temperature), partials);
+  }
+  const double first_unit = kKind == Kind::kSquared ? unit * unit : unit;
+  return {Fold(partials.exp.sums) / unit, Fold(partials.first.sums) / first_unit,
+          Fold(partials.second.sums) / unit};
+}
+
+double SumExpImpl(std::span<const float> logits, float max, double temperature) {
+  return Total<Kind::kExp>(logits, max, temperature).exp;
+}
+
+WeightedSums SumExpWeightedImpl(std::span<const float> logits, float max, double temperature) {
+  const RowTotals totals = Total<Kind::kWeighted>(logits, max, temperature);
+  return {totals.exp, totals.first, totals.second};
+}
+
+SquaredSums SumExpSquaredImpl(std::span<const float> logits, float max, double temperature) {
+  const RowTotals totals = Total<Kind::kSquared>(logits, max, temperature);
+  return {totals.exp, totals.first};
+}
+
+PlainSums SumDeviationsImpl(std::span<const float> logits, float max) {
+  const F64 dd;
+  const size_t half = hn::Lanes(dd);
+  const VF64 zero_point = hn::Set(dd, static_cast<double>(max));
+  Partials sums, squares;
+  size_t count = 0;
+  ForEachBlock(logits, [&](const float* block, size_t) HWY_ATTR {
+    for (size_t lane = 0; lane < kPartials; lane += half) {
+      const HalfF32 part;
+      VF64 sum = hn::Load(dd, &sums.sums[lane]), square = hn::Load(dd, &squares.sums[lane]);
+      for (size_t i = lane; i < kBlockSize; i += kPartials) {
+        const auto x = hn::LoadU(part, block + i);
+        const auto is_masked = hn::Eq(x, hn::Set(part, kMasked));
+        const auto kept = hn::IfThenElse(is_masked, hn::Set(part, max), x);
+        count += half - hn::CountTrue(part, is_masked);
+        const VF64 deviation = hn::Sub(hn::PromoteTo(dd, kept), zero_point);
+        sum = hn::Add(sum, deviation);
+        square = hn::Add(square, hn::Mul(deviation, deviation));
+      }
+      hn::Store(sum, dd, &sums.sums[lane]);
+      hn::Store(square, dd, &squares.sums[lane]);
+    }
+  });
+  return {static_cast<double>(count), Fold(sums.sums), Fold(squares.sums)};
+}
+
+}  // namespace
+}  // namespace tokendraw::sampling::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tokendraw::sampling {
+
+HWY_EXPORT(SumExpImpl);
+HWY_EXPORT(SumExpWeightedImpl);
+HWY_EXPORT(SumExpSquaredImpl);
+HWY_EXPORT(SumDeviationsImpl);
+
+double SumExp(std::span<const float> logits, float max, double temperature) {
+  return HWY_DYNAMIC_DISPATCH(SumExpImpl)(logits, max, temperature);
+}
+
+WeightedSums SumExpWeighted(std::span<const float> logits, float max, double temperature) {
+  return HWY_DYNAMIC_DISPATCH(SumExpWeightedImpl)(logits, max, temperature);
+}
+
+SquaredSums SumExpSquared(std::span<const float> logits, float max, double temperature) {
+  return HWY_DYNAMIC_DISPATCH(SumExpSquaredImpl)(logits, max, temperature);
+}
+
+PlainSums SumDeviations(std::span<const float> logits, float max) {
+  return HWY_DYNAMIC_DISPATCH(SumDeviationsImpl)(logits, max);
+}
+
+}  // namespace tokendraw::sampling
+#endif  // HWY_ONCE
