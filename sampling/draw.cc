@@ -39,7 +39,7 @@ int32_t DrawToken(const Support& support, const RandomKey& key, int32_t sample_i
   const double max = support.Max();
   const int32_t favourite = support.Argmax();
   Best best = {favourite, GumbelNoise(key, sample_index, favourite)};
-  Positions contenders;
+  LoudTokens contenders;
   for (size_t index = 0; index < support.BlockCount(); ++index) {
     const TokenBlock block = support.Block(index);
     const double deficit = best.score - (support.Value(block.max) - max);
@@ -51,10 +51,11 @@ int32_t DrawToken(const Support& support, const RandomKey& key, int32_t sample_i
                              : FindLoudTokens(key, sample_index, {block.ids, block.logits.size()},
                                               upper_word, contenders);
     for (size_t i = 0; i < count; ++i) {
-      const float logit = block.logits[contenders[i]];
-      if (logit == -std::numeric_limits<float>::infinity()) continue;
-      const int32_t id = block.id(contenders[i]);
-      best.Offer(id, (support.Value(logit) - max) + GumbelNoise(key, sample_index, id));
+      const LoudToken& contender = contenders[i];
+      const double ahead = support.Value(block.logits[contender.position]) - max;
+      if (contender.word < LeastUpperWord(best.score - ahead)) continue;
+      const int32_t id = block.id(contender.position);
+      best.Offer(id, ahead + GumbelNoise(key, sample_index, id));
     }
   }
   return best.id;

@@ -75,9 +75,8 @@ int32_t FirstNotFinite(std::span<const float> logits);
 double SumExp(std::span<const float> logits, float max, double temperature);  // sum of e^y
 
 struct WeightedSums {
-  double exp = 0;      // sum of e^y
-  double mean = 0;     // sum of y e^y
-  double squares = 0;  // sum of y^2 e^y
+  double exp = 0;       // sum of e^y
+  double weighted = 0;  // sum of y e^y
 };
 WeightedSums SumExpWeighted(std::span<const float> logits, float max, double temperature);
 
@@ -108,7 +107,9 @@ struct Tempering {
 
   // Ratios too large for a double's square stop here, where e^x is 0, so that sums stay finite.
   static constexpr double kLowest = -1e150;
+  bool IsIdentity() const { return pivot == 0 && temperature == 1; }
   double operator()(float x) const {
+    if (IsIdentity()) return x;
     const double value = (static_cast<double>(x) - pivot) / temperature;
     return value > kLowest ? value : kLowest;
   }
@@ -126,14 +127,19 @@ struct NoiseKey {
   std::array<uint32_t, 3> counter;
 };
 
-// Positions, ascending, of the tokens whose noise has an upper 32-bit word >= threshold: of
-// first_id + i (first_id even) for i < count, or of ids[i]. Returns their number. count <=
-// kBlockSize.
-using Positions = std::array<uint16_t, kBlockSize + kListSlack>;
+// A token whose noise has a large upper 32-bit word.
+struct LoudToken {
+  uint32_t position;
+  uint32_t word;
+};
+using LoudTokens = std::array<LoudToken, kBlockSize + kListSlack>;
+
+// The tokens whose upper word is >= threshold, by position: of first_id + i (first_id even) for
+// i < count, or of ids[i]. Returns their number. count <= kBlockSize.
 size_t FindNoise(const NoiseKey& key, int32_t first_id, size_t count, uint32_t threshold,
-                 Positions& positions);
+                 LoudTokens& found);
 size_t FindNoise(const NoiseKey& key, std::span<const int32_t> ids, uint32_t threshold,
-                 Positions& positions);
+                 LoudTokens& found);
 
 // Name of the instruction set that the kernels run with, such as "AVX2".
 const char* SimdTarget();

@@ -35,14 +35,14 @@ double GumbelNoise(const RandomKey& key, int32_t sample_index, int32_t id) {
 }
 
 size_t FindLoudTokens(const RandomKey& key, int32_t sample_index, int32_t first_id, size_t count,
-                      uint32_t upper_word, Positions& positions) {
+                      uint32_t upper_word, LoudTokens& found) {
   return FindNoise(PhiloxKey(key, Purpose::kToken, sample_index), first_id, count, upper_word,
-                   positions);
+                   found);
 }
 
 size_t FindLoudTokens(const RandomKey& key, int32_t sample_index, std::span<const int32_t> ids,
-                      uint32_t upper_word, Positions& positions) {
-  return FindNoise(PhiloxKey(key, Purpose::kToken, sample_index), ids, upper_word, positions);
+                      uint32_t upper_word, LoudTokens& found) {
+  return FindNoise(PhiloxKey(key, Purpose::kToken, sample_index), ids, upper_word, found);
 }
 
 }  // namespace tokendraw::sampling

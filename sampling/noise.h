@@ -26,12 +26,12 @@ double Uniform(const RandomKey& key, Purpose purpose, int32_t sample_index, int3
 // -ln(-ln u) of the token's uniform u: standard Gumbel noise.
 double GumbelNoise(const RandomKey& key, int32_t sample_index, int32_t id);
 
-// Positions of the tokens whose uniform has an upper 32-bit word >= upper_word, of tokens
+// Finds the tokens whose uniform has an upper 32-bit word >= upper_word, of tokens
 // first_id + i (first_id even) for i < count, or of ids[i]. At most kBlockSize tokens.
 size_t FindLoudTokens(const RandomKey& key, int32_t sample_index, int32_t first_id, size_t count,
-                      uint32_t upper_word, Positions& positions);
+                      uint32_t upper_word, LoudTokens& found);
 size_t FindLoudTokens(const RandomKey& key, int32_t sample_index, std::span<const int32_t> ids,
-                      uint32_t upper_word, Positions& positions);
+                      uint32_t upper_word, LoudTokens& found);
 
 }  // namespace tokendraw::sampling
 

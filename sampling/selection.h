@@ -15,7 +15,7 @@ struct Cut {
   size_t index = 0;
 
   bool Keeps(double other_key, size_t other_index) const {
-    return other_key != key ? other_key < key : other_index <= index;
+    return (other_key < key) | ((other_key == key) & (other_index <= index));
   }
 };
 

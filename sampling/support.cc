@@ -11,6 +11,12 @@ namespace {
 
 constexpr float kLowestFinite = std::numeric_limits<float>::lowest();
 
+// A cut by mass is first looked for among tokens as large as the largest of so many blocks, then as
+// far out as a sample of so many blocks tells, with some margin.
+constexpr size_t kHeadBlocks = 64;
+constexpr size_t kSampledBlocks = 12;
+constexpr double kOutsideMargin = 0.85;
+
 // Floats as integers of the same order, and back.
 int32_t Ordinal(float x) {
   const auto bits = std::bit_cast<int32_t>(x);
@@ -19,17 +25,6 @@ int32_t Ordinal(float x) {
 float FromOrdinal(int32_t ordinal) {
   return std::bit_cast<float>(ordinal < 0 ? std::numeric_limits<int32_t>::min() - ordinal
                                           : ordinal);
-}
-
-// How far from its center an order has to reach to hold `mass`, if the softmax were normal. A guess
-// that is a little too far costs less than one that is too short.
-double GuessReach(double mass, const Order& order, const WeightedSums& sums) {
-  const double mean = sums.mean / sums.exp;
-  const double variance = std::max(sums.squares / sums.exp - mean * mean, 0.0);
-  const bool one_sided = order.by == Order::By::kLargest;
-  const double outside = one_sided ? std::min(2 * (1 - mass), 1.0) : 1 - mass;
-  const double deviations = 0.9 * std::sqrt(-2 * Log(outside)) + 0.1;
-  return (one_sided ? -mean : 0.0) + deviations * std::sqrt(variance);
 }
 
 }  // namespace
@@ -48,7 +43,12 @@ void Support::Reset(const FloatRow& row) {
 void Support::CopyFrom(const Support& other) {
   row_ = other.row_;
   listed_ = other.listed_;
-  if (listed_) list_ = other.list_;
+  if (listed_) {
+    list_.Grow(other.list_.size + kListSlack);
+    std::ranges::copy(other.list_.ids(), list_.id_room.begin());
+    std::ranges::copy(other.list_.logits(), list_.logit_room.begin());
+    list_.size = other.list_.size;
+  }
   max_ = other.max_;
   tempering_ = other.tempering_;
   tempered_ = other.tempered_;
@@ -60,41 +60,50 @@ void Support::ListAll() {
   if (!listed_) ListBetween(kLowestFinite, max_);
 }
 
+void Support::List::Grow(size_t room) {
+  if (id_room.size() >= room) return;
+  id_room.resize(room);
+  logit_room.resize(room);
+}
+
+void Support::List::Append(int32_t id, float logit) {
+  id_room[size] = id;
+  logit_room[size] = logit;
+  ++size;
+}
+
 // Blocks whose largest logit is too small are not looked at.
 void Support::FindInRow(float low, float high, List& list) const {
-  const size_t room = row_->logits().size() + kListSlack;
-  list.ids.resize(room);
-  list.logits.resize(room);
-  size_t size = 0;
+  list.Grow(row_->logits().size() + kListSlack);
+  list.size = 0;
   for (size_t index = 0; index < row_->block_max().size(); ++index) {
     if (row_->block_max()[index] < low) continue;
-    size += FindBetween(row_->block(index), static_cast<int32_t>(index * kBlockSize), low, high,
-                        &list.ids[size], &list.logits[size]);
+    list.size += FindBetween(row_->block(index), static_cast<int32_t>(index * kBlockSize), low,
+                             high, &list.id_room[list.size], &list.logit_room[list.size]);
   }
-  list.ids.resize(size);
-  list.logits.resize(size);
 }
 
 void Support::ListBetween(float low, float high) {
   FindInRow(low, high, list_);
   listed_ = true;
   weights_valid_ = false;
-  if (!list_.ids.empty()) max_ = *std::max_element(list_.logits.begin(), list_.logits.end());
+  if (list_.size > 0) max_ = *std::ranges::max_element(list_.logits());
 }
 
 template <typename Keep>
 void Support::KeepListed(const Keep& keep) {
   size_t size = 0;
-  max_ = kLowestFinite;
-  for (size_t i = 0; i < list_.ids.size(); ++i) {
-    if (!keep(i)) continue;
-    list_.ids[size] = list_.ids[i];
-    list_.logits[size] = list_.logits[i];
-    max_ = std::max(max_, list_.logits[i]);
-    ++size;
+  float max = kLowestFinite;
+  for (size_t i = 0; i < list_.size; ++i) {
+    const float logit = list_.logit_room[i];
+    list_.id_room[size] = list_.id_room[i];
+    list_.logit_room[size] = logit;
+    const bool kept = keep(i);
+    if (kept && logit > max) max = logit;
+    size += kept;  // no branch: nothing tells which tokens stay
   }
-  list_.ids.resize(size);
-  list_.logits.resize(size);
+  list_.size = size;
+  max_ = max;
   weights_valid_ = false;
 }
 
@@ -107,20 +116,20 @@ const WeightedSums& Support::RowSums() {
 
 std::span<const double> Support::Weights() {
   if (!weights_valid_) {
-    weights_.resize(list_.logits.size());
-    list_sum_ = ListWeights(list_.logits, max_, tempering_, weights_);
+    if (weights_.size() < list_.size) weights_.resize(list_.size);
+    list_sum_ = ListWeights(list_.logits(), max_, tempering_, weights_);
     weights_valid_ = true;
   }
-  return weights_;
+  return std::span(weights_).first(list_.size);
 }
 
 void Support::FindKeys(const Order& order) {
-  keys_.resize(list_.logits.size());
-  for (size_t i = 0; i < keys_.size(); ++i) keys_[i] = order.Key(tempering_(list_.logits[i]));
+  if (keys_.size() < list_.size) keys_.resize(list_.size);
+  for (size_t i = 0; i < list_.size; ++i) keys_[i] = order.Key(tempering_(list_.logit_room[i]));
 }
 
 size_t Support::Size() const {
-  if (listed_) return list_.ids.size();
+  if (listed_) return list_.size;
   return static_cast<size_t>(SumDeviations(row_->logits(), max_).count);
 }
 
@@ -134,11 +143,11 @@ double Support::SumExp() {
 }
 
 double Support::Mean() {
-  if (!listed_) return Max() + RowSums().mean / RowSums().exp;
+  if (!listed_) return Max() + RowSums().weighted / RowSums().exp;
   const std::span<const double> weights = Weights();
   FixedOrderSum sum;
   for (size_t i = 0; i < weights.size(); ++i) {
-    sum.Add((tempering_(list_.logits[i]) - Max()) * weights[i]);
+    sum.Add((tempering_(list_.logit_room[i]) - Max()) * weights[i]);
   }
   return Max() + sum.Total() / list_sum_;
 }
@@ -146,8 +155,8 @@ double Support::Mean() {
 double Support::SumExpOfLogits(double max) {
   const auto largest = static_cast<float>(max);
   if (!listed_) return sampling::SumExp(row_->logits(), largest, 1);
-  keys_.resize(list_.logits.size());
-  return ListWeights(list_.logits, largest, {}, keys_);
+  if (keys_.size() < list_.size) keys_.resize(list_.size);
+  return ListWeights(list_.logits(), largest, {}, keys_);
 }
 
 SquaredSums Support::SumExpSquared(double temperature) {
@@ -155,7 +164,7 @@ SquaredSums Support::SumExpSquared(double temperature) {
     return sampling::SumExpSquared(row_->logits(), max_, tempering_.temperature * temperature);
   }
   FixedOrderSum sum, squares;
-  for (const float logit : list_.logits) {
+  for (const float logit : list_.logits()) {
     const double e = Exp((tempering_(logit) - Max()) / temperature);
     sum.Add(e);
     squares.Add(e * e);
@@ -167,12 +176,12 @@ double Support::Stddev() const {
   double count = 0, sum = 0, squares = 0, unit = 1;
   if (listed_) {
     FixedOrderSum sums, square_sums;
-    for (const float logit : list_.logits) {
+    for (const float logit : list_.logits()) {
       const double deviation = tempering_(logit) - Max();
       sums.Add(deviation);
       square_sums.Add(deviation * deviation);
     }
-    count = static_cast<double>(list_.logits.size());
+    count = static_cast<double>(list_.size);
     sum = sums.Total();
     squares = square_sums.Total();
   } else {
@@ -208,14 +217,14 @@ void Support::KeepLargest(Predicate keep, int32_t min_keep) {
   if (!listed_) {
     const float max = max_;
     ListBetween(low, max);
-    if (list_.ids.size() >= least) return;
+    if (list_.size >= least) return;
     listed_ = false;
     return KeepFirst(min_keep, min_keep);
   }
-  const auto kept = static_cast<size_t>(std::count_if(list_.logits.begin(), list_.logits.end(),
-                                                      [=](float logit) { return logit >= low; }));
+  const auto kept = static_cast<size_t>(
+      std::ranges::count_if(list_.logits(), [=](float logit) { return logit >= low; }));
   if (kept < least) return KeepFirst(min_keep, min_keep);
-  if (kept < list_.ids.size()) KeepListed([&](size_t i) { return list_.logits[i] >= low; });
+  if (kept < list_.size) KeepListed([&](size_t i) { return list_.logit_room[i] >= low; });
 }
 
 void Support::KeepFirst(int32_t k, int32_t min_keep) {
@@ -225,46 +234,77 @@ void Support::KeepFirst(int32_t k, int32_t min_keep) {
     // At least `count` blocks have a token as large as the count-th largest block maximum.
     float low = kLowestFinite;
     if (count <= row_->block_max().size()) {
-      block_max_.assign(row_->block_max().begin(), row_->block_max().end());
-      const auto last = block_max_.begin() + static_cast<std::ptrdiff_t>(count - 1);
-      std::nth_element(block_max_.begin(), last, block_max_.end(), std::greater<>());
-      const double value = tempering_(*last);  // other logits may come to the same
+      const double value = tempering_(BlockMaxAt(count));  // other logits may come to the same
       low = LowestLogit([=](double x) { return x >= value; });
     }
     ListBetween(low, max_);
   }
-  if (count >= list_.ids.size()) return;
+  if (count >= list_.size) return;
   FindKeys(LargestFirst());
-  const Cut cut = selection_.AtCount(keys_, count);
+  const Cut cut = selection_.AtCount(std::span(keys_).first(list_.size), count);
   KeepListed([&](size_t i) { return cut.Keeps(keys_[i], i); });
 }
 
 // Tokens with a key up to some reach are a beginning of the order. If they hold the mass, and are
 // enough, the cut is among them; if not, reach farther, and at last list everything.
 double Support::ListBeginning(double mass, const Order& order, size_t least) {
-  const WeightedSums sums = RowSums();
+  const double sum = SumExp();
   const double max = Max();
   const float largest = max_;
-  double reach = GuessReach(mass, order, sums);
-  for (int attempt = 0; attempt < 4; ++attempt, reach *= 2) {
-    const bool nearest = order.by == Order::By::kNearest;
-    const double center = nearest ? order.center : max;
+  const double center = order.by == Order::By::kNearest ? order.center : max;
+  const float head = BlockMaxAt(kHeadBlocks);
+  double reach = std::abs(center - tempering_(head));
+  for (int attempt = 0; attempt < 4; ++attempt) {
     const float low = LowestLogit([=](double x) { return center - x <= reach; });
-    if (low == kLowestFinite || std::isinf(low)) continue;
     const float past = LowestLogit([=](double x) { return x - center > reach; });
     ListBetween(low, std::isinf(past) ? largest : std::nextafter(past, kLowestFinite));
-    if (list_.ids.size() >= least) {
+    if (list_.size >= least) {
       Weights();
-      // Weights are relative to the largest of the list, Z to the largest of the row.
+      // Weights are relative to the largest of the list, the sum to the largest of the row.
       const double scale = Exp(Max() - max);
-      if (list_sum_ * scale >= mass * sums.exp) return sums.exp / scale;
+      if (list_sum_ * scale >= mass * sum) return sum / scale;
     }
     listed_ = false;
     max_ = largest;
+    reach = attempt == 0 ? GuessReach((1 - mass) * sum, center, head) : 1.5 * reach;
   }
   ListAll();
   Weights();
   return list_sum_;
+}
+
+// Knows all tokens down to `head`, and takes those of a few blocks for all the others.
+double Support::GuessReach(double outside, double center, float head) {
+  FindInRow(head, max_, found_);
+  const size_t known = found_.size;
+  const size_t blocks = row_->block_max().size();
+  const size_t stride = std::max<size_t>(blocks / kSampledBlocks, 1);
+  const float below = std::nextafter(head, kLowestFinite);
+  for (size_t index = stride / 2; index < blocks; index += stride) {
+    found_.size += FindBetween(row_->block(index), 0, kLowestFinite, below,
+                               &found_.id_room[found_.size], &found_.logit_room[found_.size]);
+  }
+  keys_.resize(std::max(keys_.size(), found_.size));
+  weights_.resize(std::max(weights_.size(), found_.size));
+  const std::span<double> keys = std::span(keys_).first(found_.size);
+  const std::span<double> weights = std::span(weights_).first(found_.size);
+  ListWeights(found_.logits(), max_, tempering_, weights);
+  double total = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    keys[i] = std::abs(tempering_(found_.logit_room[i]) - center);
+    if (i >= known) weights[i] *= static_cast<double>(stride);
+    total += weights[i];
+  }
+  const double inside = total - kOutsideMargin * outside;
+  return inside > 0 ? selection_.AtMass(keys, weights, inside, 1).key : 0;
+}
+
+float Support::BlockMaxAt(size_t rank) {
+  block_max_.assign(row_->block_max().begin(), row_->block_max().end());
+  const auto at =
+      block_max_.begin() + static_cast<std::ptrdiff_t>(std::min(rank, block_max_.size()) - 1);
+  std::nth_element(block_max_.begin(), at, block_max_.end(), std::greater<>());
+  return *at;
 }
 
 void Support::KeepWhileMassBefore(double mass, const Order& order, int32_t min_keep) {
@@ -272,7 +312,7 @@ void Support::KeepWhileMassBefore(double mass, const Order& order, int32_t min_k
   const double sum = listed_ ? SumExp() : ListBeginning(mass, order, least);
   const std::span<const double> weights = Weights();
   FindKeys(order);
-  const Cut cut = selection_.AtMass(keys_, weights, mass * sum, least);
+  const Cut cut = selection_.AtMass(std::span(keys_).first(list_.size), weights, mass * sum, least);
   KeepListed([&](size_t i) { return cut.Keeps(keys_[i], i); });
 }
 
@@ -281,15 +321,14 @@ Support::Tokens Support::FindLargest(Predicate is_above) {
   if (!listed_) {
     FindInRow(low, max_, found_);
   } else {
-    found_.ids.clear();
-    found_.logits.clear();
-    for (size_t i = 0; i < list_.ids.size(); ++i) {
-      if (list_.logits[i] < low) continue;
-      found_.ids.push_back(list_.ids[i]);
-      found_.logits.push_back(list_.logits[i]);
+    found_.Grow(list_.size);
+    found_.size = 0;
+    for (size_t i = 0; i < list_.size; ++i) {
+      if (list_.logit_room[i] < low) continue;
+      found_.Append(list_.id_room[i], list_.logit_room[i]);
     }
   }
-  return {found_.ids, found_.logits};
+  return {found_.ids(), found_.logits()};
 }
 
 void Support::RemoveIf(const Tokens& tokens, absl::FunctionRef<bool(int32_t id)> remove) {
@@ -306,7 +345,7 @@ void Support::RemoveIf(const Tokens& tokens, absl::FunctionRef<bool(int32_t id)>
   }
   auto next = tokens.ids.begin();  // both ascend
   KeepListed([&](size_t i) {
-    if (next == tokens.ids.end() || *next != list_.ids[i]) return true;
+    if (next == tokens.ids.end() || *next != list_.id_room[i]) return true;
     return !remove(*next++);
   });
 }
@@ -329,7 +368,7 @@ int32_t Support::Argmax() const {
 }
 
 size_t Support::BlockCount() const {
-  return sampling::BlockCount(listed_ ? list_.ids.size() : row_->logits().size());
+  return sampling::BlockCount(listed_ ? list_.size : row_->logits().size());
 }
 
 TokenBlock Support::Block(size_t index) const {
@@ -337,9 +376,9 @@ TokenBlock Support::Block(size_t index) const {
   if (!listed_) {
     return {row_->block(index), nullptr, static_cast<int32_t>(first), row_->block_max()[index]};
   }
-  const size_t size = std::min(kBlockSize, list_.ids.size() - first);
-  const auto logits = std::span(list_.logits).subspan(first, size);
-  return {logits, &list_.ids[first], 0, *std::max_element(logits.begin(), logits.end())};
+  const size_t size = std::min(kBlockSize, list_.size - first);
+  const auto logits = list_.logits().subspan(first, size);
+  return {logits, &list_.id_room[first], 0, *std::ranges::max_element(logits)};
 }
 
 std::optional<float> Support::Find(int32_t id) const {
@@ -347,9 +386,10 @@ std::optional<float> Support::Find(int32_t id) const {
     const float logit = row_->logits()[static_cast<size_t>(id)];
     return std::isinf(logit) ? std::nullopt : std::optional(logit);
   }
-  const auto found = std::lower_bound(list_.ids.begin(), list_.ids.end(), id);
-  if (found == list_.ids.end() || *found != id) return std::nullopt;
-  return list_.logits[static_cast<size_t>(found - list_.ids.begin())];
+  const std::span<const int32_t> ids = list_.ids();
+  const auto found = std::lower_bound(ids.begin(), ids.end(), id);
+  if (found == ids.end() || *found != id) return std::nullopt;
+  return list_.logit_room[static_cast<size_t>(found - ids.begin())];
 }
 
 }  // namespace tokendraw::sampling

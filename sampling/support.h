@@ -118,9 +118,16 @@ class Support {
   std::optional<float> Find(int32_t id) const;
 
  private:
+  // Room that only grows, of which the first `size` are used.
   struct List {
-    std::vector<int32_t> ids;  // ascending
-    std::vector<float> logits;
+    std::vector<int32_t> id_room;
+    std::vector<float> logit_room;
+    size_t size = 0;
+
+    std::span<const int32_t> ids() const { return std::span(id_room).first(size); }  // ascending
+    std::span<const float> logits() const { return std::span(logit_room).first(size); }
+    void Grow(size_t room);
+    void Append(int32_t id, float logit);
   };
 
   // What the whole row says about its softmax, with y = x - m.
@@ -138,6 +145,11 @@ class Support {
   void ListBetween(float low, float high);
   // Moves from the row to a list that holds all that KeepWhileMassBefore can keep. Returns Z.
   double ListBeginning(double mass, const Order& order, size_t least);
+  // A guess how far from `center` to reach, so that tokens with `outside` of the sum of e^(x - m)
+  // are farther. `head`: a logit with not too many above it.
+  double GuessReach(double outside, double center, float head);
+  // The rank-th largest block maximum of the row, or the smallest.
+  float BlockMaxAt(size_t rank);
   // keep(i) for each index in the list; not none.
   template <typename Keep>
   void KeepListed(const Keep& keep);
@@ -150,7 +162,7 @@ class Support {
   bool tempered_ = false;
 
   std::optional<WeightedSums> row_sums_;
-  std::vector<double> weights_;  // of the list, if weights_valid_
+  std::vector<double> weights_;  // of the list, if weights_valid_; room that only grows
   double list_sum_ = 0;
   bool weights_valid_ = false;
 

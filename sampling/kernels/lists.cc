@@ -108,9 +108,9 @@ double ListWeightsImpl(const float* logits, size_t count, double max_value,
              temperature = hn::Set(d, tempering.temperature),
              lowest = hn::Set(d, Tempering::kLowest);
   const auto weight = [&](const float* at) HWY_ATTR {
-    const VF64 x = hn::PromoteTo(d, hn::LoadU(half, at));
-    const VF64 value = hn::Max(hn::Div(hn::Sub(x, pivot), temperature), lowest);
-    return VectorExp(hn::Sub(value, max));
+    VF64 x = hn::PromoteTo(d, hn::LoadU(half, at));
+    if (!tempering.IsIdentity()) x = hn::Max(hn::Div(hn::Sub(x, pivot), temperature), lowest);
+    return VectorExp(hn::Sub(x, max));
   };
   HWY_ALIGN std::array<double, kPartials> partials{};
   size_t i = 0;

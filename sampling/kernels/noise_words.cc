@@ -23,55 +23,72 @@ HWY_INLINE VU64 MulLow(VU64 a, VU64 b) {
   return hn::MulEven(hn::BitCast(d, a), hn::BitCast(d, b));
 }
 
-// One counter word per 64-bit lane; the upper half of a lane holds anything.
-struct Counter {
-  VU64 word[4];
-};
-
-struct RoundKeys {
-  uint32_t key[kRounds][2];
-
+// The keys of all rounds, each in as many copies as a vector has 64-bit lanes.
+class RoundKeys {
+ public:
   explicit RoundKeys(std::array<uint32_t, 2> first) {
     constexpr uint32_t kWeyl[2] = {0x9E3779B9, 0xBB67AE85};
-    for (size_t round = 0; round < kRounds; ++round) {
+    for (size_t round = 0; round + 1 < kRounds; ++round) {
       for (size_t i = 0; i < 2; ++i) {
-        key[round][i] = first[i] + static_cast<uint32_t>(round) * kWeyl[i];
+        const uint32_t key = first[i] + static_cast<uint32_t>(round) * kWeyl[i];
+        hn::Store(Broadcast(key), U64(), keys_[round][i].data());
       }
     }
   }
+
+  HWY_INLINE VU64 Get(size_t round, size_t i) const {
+    return hn::Load(U64(), keys_[round][i].data());
+  }
+
+ private:
+  HWY_ALIGN std::array<uint64_t, kPartials / 2> keys_[kRounds - 1][2];
 };
 
-// Words 1 and 3 of the block, each in the lower half of a lane.
+// Words 1 and 3 of the blocks, each in the lower half of a lane.
 struct UpperWords {
   VU64 even_id, odd_id;
 };
 
-HWY_INLINE UpperWords Philox(VU64 block, const NoiseKey& key, const RoundKeys& keys) {
+// One counter word per 64-bit lane; the upper half of a lane holds anything. Two vectors of blocks
+// at a time hide each other's latency.
+HWY_INLINE void Philox(VU64 block_a, VU64 block_b, const NoiseKey& key, const RoundKeys& keys,
+                       UpperWords& a, UpperWords& b) {
   const VU64 m0 = Broadcast(0xD2511F53), m1 = Broadcast(0xCD9E8D57);
-  VU64 c0 = block, c1 = Broadcast(key.counter[0]), c2 = Broadcast(key.counter[1]),
-       c3 = Broadcast(key.counter[2]);
+  VU64 a0 = block_a, a1 = Broadcast(key.counter[0]), a2 = Broadcast(key.counter[1]),
+       a3 = Broadcast(key.counter[2]);
+  VU64 b0 = block_b, b1 = a1, b2 = a2, b3 = a3;
+#pragma GCC unroll 9
   for (size_t round = 0; round + 1 < kRounds; ++round) {
-    const VU64 p0 = MulLow(c0, m0), p1 = MulLow(c2, m1);
-    c0 = hn::Xor(hn::ShiftRight<32>(p1), hn::Xor(c1, Broadcast(keys.key[round][0])));
-    c2 = hn::Xor(hn::ShiftRight<32>(p0), hn::Xor(c3, Broadcast(keys.key[round][1])));
-    c1 = p1;
-    c3 = p0;
+    const VU64 key0 = keys.Get(round, 0), key1 = keys.Get(round, 1);
+    const VU64 pa0 = MulLow(a0, m0), pb0 = MulLow(b0, m0);
+    const VU64 pa1 = MulLow(a2, m1), pb1 = MulLow(b2, m1);
+    a0 = hn::Xor(hn::ShiftRight<32>(pa1), hn::Xor(a1, key0));
+    b0 = hn::Xor(hn::ShiftRight<32>(pb1), hn::Xor(b1, key0));
+    a2 = hn::Xor(hn::ShiftRight<32>(pa0), hn::Xor(a3, key1));
+    b2 = hn::Xor(hn::ShiftRight<32>(pb0), hn::Xor(b3, key1));
+    a1 = pa1;
+    b1 = pb1;
+    a3 = pa0;
+    b3 = pb0;
   }
-  return {MulLow(c2, m1), MulLow(c0, m0)};
+  a = {MulLow(a2, m1), MulLow(a0, m0)};
+  b = {MulLow(b2, m1), MulLow(b0, m0)};
 }
 
-// Appends first + i for each lane i of `words` that is >= threshold.
-HWY_INLINE size_t AppendLoud(hn::Vec<U32> words, hn::Vec<U32> threshold, size_t first, size_t found,
-                             uint16_t* positions) {
+// Appends each lane of `words` that is >= threshold; lane 0 is at position `first`.
+HWY_INLINE size_t AppendLoud(hn::Vec<U32> words, hn::Vec<U32> threshold, size_t first, size_t size,
+                             LoudToken* found) {
   const U32 d;
   const auto loud = hn::Eq(hn::Max(words, threshold), words);
-  if (HWY_LIKELY(hn::AllFalse(d, loud))) return found;
-  uint8_t bytes[8] = {};
-  hn::StoreMaskBits(d, loud, bytes);
+  if (HWY_LIKELY(hn::AllFalse(d, loud))) return size;
+  uint8_t bits[8] = {};
+  hn::StoreMaskBits(d, loud, bits);
+  HWY_ALIGN std::array<uint32_t, kPartials> lanes;
+  hn::Store(words, d, lanes.data());
   for (size_t i = 0; i < hn::Lanes(d); ++i) {
-    if (bytes[i / 8] >> (i % 8) & 1) positions[found++] = static_cast<uint16_t>(first + i);
+    if (bits[i / 8] >> (i % 8) & 1) found[size++] = {static_cast<uint32_t>(first + i), lanes[i]};
   }
-  return found;
+  return size;
 }
 
 // The words of 2 * Lanes(U64) tokens in a row, by id.
@@ -81,49 +98,50 @@ HWY_INLINE hn::Vec<U32> Interleave(const UpperWords& words) {
 }
 
 size_t FindInRow(const NoiseKey& key, int32_t first_id, size_t count, uint32_t threshold,
-                 uint16_t* positions) {
+                 LoudToken* found) {
   const U64 d;
   const size_t lanes = hn::Lanes(d);
   const RoundKeys keys(key.key);
   const auto limit = hn::Set(U32(), threshold);
   VU64 block = hn::Iota(d, static_cast<uint64_t>(first_id) / 2);
   const VU64 step = hn::Set(d, lanes);
-  size_t found = 0;
-  for (size_t i = 0; i < count; i += 4 * lanes) {  // two vectors hide each other's latency
+  size_t size = 0;
+  for (size_t i = 0; i < count; i += 4 * lanes) {
     const VU64 next = hn::Add(block, step);
-    const UpperWords words = Philox(block, key, keys), next_words = Philox(next, key, keys);
-    found = AppendLoud(Interleave(words), limit, i, found, positions);
-    found = AppendLoud(Interleave(next_words), limit, i + 2 * lanes, found, positions);
+    UpperWords words, next_words;
+    Philox(block, next, key, keys, words, next_words);
+    size = AppendLoud(Interleave(words), limit, i, size, found);
+    size = AppendLoud(Interleave(next_words), limit, i + 2 * lanes, size, found);
     block = hn::Add(next, step);
   }
-  while (found > 0 && positions[found - 1] >= count) --found;
-  return found;
+  while (size > 0 && found[size - 1].position >= count) --size;
+  return size;
 }
 
 size_t FindInList(const NoiseKey& key, const int32_t* ids, size_t count, uint32_t threshold,
-                  uint16_t* positions) {
+                  LoudToken* found) {
   const U64 d;
   const hn::Half<U32> half;
   const size_t lanes = hn::Lanes(d);
   const RoundKeys keys(key.key);
   const auto limit = hn::Set(U32(), threshold);
-  const auto words_of = [&](const uint32_t* at) HWY_ATTR {
-    const VU64 id = hn::PromoteTo(d, hn::LoadU(half, at));
-    const UpperWords words = Philox(hn::ShiftRight<1>(id), key, keys);
-    const auto is_even = hn::Eq(hn::And(id, Broadcast(1)), hn::Zero(d));
-    return hn::IfThenElse(is_even, words.even_id, words.odd_id);
-  };
   HWY_ALIGN std::array<uint32_t, kBlockSize + kListSlack> padded{};
   std::copy(ids, ids + count, padded.begin());
-  size_t found = 0;
+  size_t size = 0;
   for (size_t i = 0; i < count; i += 2 * lanes) {
-    const VU64 words = words_of(&padded[i]), next_words = words_of(&padded[i + lanes]);
-    const auto both =
-        hn::ConcatEven(U32(), hn::BitCast(U32(), next_words), hn::BitCast(U32(), words));
-    found = AppendLoud(both, limit, i, found, positions);
+    const VU64 id = hn::PromoteTo(d, hn::Load(half, &padded[i]));
+    const VU64 next_id = hn::PromoteTo(d, hn::Load(half, &padded[i + lanes]));
+    UpperWords words, next_words;
+    Philox(hn::ShiftRight<1>(id), hn::ShiftRight<1>(next_id), key, keys, words, next_words);
+    const auto own = [&](VU64 token, const UpperWords& both) HWY_ATTR {
+      const auto is_even = hn::Eq(hn::And(token, Broadcast(1)), hn::Zero(d));
+      return hn::BitCast(U32(), hn::IfThenElse(is_even, both.even_id, both.odd_id));
+    };
+    const auto in_order = hn::ConcatEven(U32(), own(next_id, next_words), own(id, words));
+    size = AppendLoud(in_order, limit, i, size, found);
   }
-  while (found > 0 && positions[found - 1] >= count) --found;
-  return found;
+  while (size > 0 && found[size - 1].position >= count) --size;
+  return size;
 }
 
 const char* TargetName() { return hwy::TargetName(HWY_TARGET); }
@@ -140,13 +158,13 @@ HWY_EXPORT(FindInList);
 HWY_EXPORT(TargetName);
 
 size_t FindNoise(const NoiseKey& key, int32_t first_id, size_t count, uint32_t threshold,
-                 Positions& positions) {
-  return HWY_DYNAMIC_DISPATCH(FindInRow)(key, first_id, count, threshold, positions.data());
+                 LoudTokens& found) {
+  return HWY_DYNAMIC_DISPATCH(FindInRow)(key, first_id, count, threshold, found.data());
 }
 
 size_t FindNoise(const NoiseKey& key, std::span<const int32_t> ids, uint32_t threshold,
-                 Positions& positions) {
-  return HWY_DYNAMIC_DISPATCH(FindInList)(key, ids.data(), ids.size(), threshold, positions.data());
+                 LoudTokens& found) {
+  return HWY_DYNAMIC_DISPATCH(FindInList)(key, ids.data(), ids.size(), threshold, found.data());
 }
 
 const char* SimdTarget() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }

@@ -4,6 +4,7 @@
 //
 #include "hwy/foreach_target.h"
 //
+#include <bit>
 #include <cmath>
 
 #include "sampling/kernels/exp_log.h"
@@ -72,15 +73,70 @@ class PlainTerms {
   float n_max_;
 };
 
-// y = (x - max) / temperature, reduced in double. The unit is 1.
+// y = (x - max) / temperature, still in float32: x and log2(e) / temperature are cut into two
+// halves of 12 bits, whose product is exact. The unit is e^(-max / temperature) * 2^n_max.
 class TemperedTerms {
  public:
+  static constexpr double kLargestMax = 1024;  // in magnitude, of max * log2(e) / temperature
+  static constexpr double kLeastTemperature = 1e-6;
+
   TemperedTerms(float max, double temperature)
+      : max_(max),
+        per_logit_(exp_constants::kLog2E / temperature),
+        n_max_(static_cast<float>(std::ceil(max * per_logit_))),
+        scale_(static_cast<float>(per_logit_)),
+        scale_high_(std::bit_cast<float>(std::bit_cast<uint32_t>(scale_) & kUpperHalf)),
+        scale_low_(static_cast<float>(per_logit_ - scale_high_)),
+        per_temperature_(static_cast<float>(1 / temperature)),
+        lowest_(LowestOf(max, temperature)) {}
+
+  HWY_INLINE Term operator()(VF32 x) const {
+    const F32 d;
+    const VF32 lowest = hn::Set(d, lowest_), scale_high = hn::Set(d, scale_high_);
+    const VF32 clamped = hn::Max(x, lowest);
+    const VF32 high = hn::And(clamped, hn::BitCast(d, hn::Set(U32(), kUpperHalf)));
+    const VF32 product = hn::Mul(high, scale_high);
+    const VF32 rest = hn::Add(hn::Mul(high, hn::Set(d, scale_low_)),
+                              hn::Mul(hn::Sub(clamped, high), hn::Set(d, scale_)));
+    const VF32 round = hn::Set(d, 0x1.8p23f - n_max_);
+    const VF32 t = hn::Add(hn::Add(product, rest), round);
+    const VF32 r = hn::Mul(hn::Add(hn::Sub(product, hn::Sub(t, round)), rest), hn::Set(d, kLn2F));
+    const VF32 e = Scale(ExpNearZero(r), hn::BitCast(I32(), t));
+    return {hn::IfThenElseZero(hn::Ge(x, lowest), e),
+            hn::Mul(hn::Sub(clamped, hn::Set(d, max_)), hn::Set(d, per_temperature_))};
+  }
+
+  double Unit() const {
+    const double n = n_max_;
+    return Exp((max_ * per_logit_ - n) * (exp_constants::kLn2High + exp_constants::kLn2Low));
+  }
+
+  static float LowestOf(double max, double temperature) {
+    return static_cast<float>(
+        std::max<double>(max + kNegligible * temperature, std::numeric_limits<float>::lowest()));
+  }
+
+ private:
+  static constexpr uint32_t kUpperHalf = 0xFFFFF000;
+
+  float max_;
+  double per_logit_;
+  float n_max_;
+  float scale_;
+  float scale_high_;
+  float scale_low_;
+  float per_temperature_;
+  float lowest_;
+};
+
+// The same reduced in double, for logits and temperatures that the other two cannot take. Unit 1.
+class WideTerms {
+ public:
+  WideTerms(float max, double temperature)
       : max_(max),
         // Bounded, so that 0 times it is 0.
         per_logit_(std::min(exp_constants::kLog2E / temperature, 1e300)),
-        lowest_(static_cast<float>(std::max<double>(max + kNegligible * temperature,
-                                                    std::numeric_limits<float>::lowest()))) {}
+        lowest_(TemperedTerms::LowestOf(max, temperature)) {}
 
   HWY_INLINE Term operator()(VF32 x) const {
     const F32 d;
@@ -118,8 +174,22 @@ class TemperedTerms {
 enum class Kind { kExp, kWeighted, kSquared };
 
 struct RowPartials {
-  Partials exp, first, second;
+  Partials exp, other;
 };
+
+// Two vectors of terms, added.
+template <Kind kKind, typename Terms>
+HWY_INLINE void AddPair(const float* at, const Terms& terms, VF32& exp, VF32& other) {
+  const F32 d;
+  const Term a = terms(hn::LoadU(d, at)), b = terms(hn::LoadU(d, at + kPartials));
+  exp = hn::Add(a.exp, b.exp);
+  if constexpr (kKind == Kind::kWeighted) {
+    other = hn::Add(hn::Mul(a.y, a.exp), hn::Mul(b.y, b.exp));
+  }
+  if constexpr (kKind == Kind::kSquared) {
+    other = hn::Add(hn::Mul(a.exp, a.exp), hn::Mul(b.exp, b.exp));
+  }
+}
 
 template <Kind kKind, typename Terms>
 void SumRow(std::span<const float> logits, const Terms& terms, RowPartials& partials) {
@@ -127,52 +197,39 @@ void SumRow(std::span<const float> logits, const Terms& terms, RowPartials& part
     const F32 d;
     for (size_t lane = 0; lane < kPartials; lane += hn::Lanes(d)) {
       for (size_t i = lane; i < kBlockSize; i += 4 * kPartials) {
-        // Four elements of the same partials.
-        const auto pair = [&](size_t at) HWY_ATTR {
-          const Term a = terms(hn::LoadU(d, block + at));
-          const Term b = terms(hn::LoadU(d, block + at + kPartials));
-          struct Sums {
-            VF32 exp, first, second;
-          } sums = {hn::Add(a.exp, b.exp), hn::Zero(d), hn::Zero(d)};
-          if constexpr (kKind == Kind::kWeighted) {
-            const VF32 a1 = hn::Mul(a.y, a.exp), b1 = hn::Mul(b.y, b.exp);
-            sums.first = hn::Add(a1, b1);
-            sums.second = hn::Add(hn::Mul(a.y, a1), hn::Mul(b.y, b1));
-          }
-          if constexpr (kKind == Kind::kSquared) {
-            sums.first = hn::Add(hn::Mul(a.exp, a.exp), hn::Mul(b.exp, b.exp));
-          }
-          return sums;
-        };
-        const auto one = pair(i), two = pair(i + 2 * kPartials);
-        partials.exp.Add(lane, hn::Add(one.exp, two.exp));
-        if constexpr (kKind != Kind::kExp) partials.first.Add(lane, hn::Add(one.first, two.first));
-        if constexpr (kKind == Kind::kWeighted) {
-          partials.second.Add(lane, hn::Add(one.second, two.second));
-        }
+        VF32 exp, other = hn::Zero(d), next_exp, next_other = hn::Zero(d);
+        AddPair<kKind>(block + i, terms, exp, other);
+        AddPair<kKind>(block + i + 2 * kPartials, terms, next_exp, next_other);
+        partials.exp.Add(lane, hn::Add(exp, next_exp));
+        if constexpr (kKind != Kind::kExp) partials.other.Add(lane, hn::Add(other, next_other));
       }
     }
   });
 }
 
 struct RowTotals {
-  double exp, first, second;
+  double exp, other;
 };
+
+template <Kind kKind, typename Terms>
+RowTotals TotalOf(std::span<const float> logits, const Terms& terms) {
+  RowPartials partials;
+  SumRow<kKind>(logits, terms, partials);
+  const double unit = terms.Unit();
+  return {Fold(partials.exp.sums) / unit,
+          Fold(partials.other.sums) / (kKind == Kind::kSquared ? unit * unit : unit)};
+}
 
 template <Kind kKind>
 RowTotals Total(std::span<const float> logits, float max, double temperature) {
-  RowPartials partials;
-  double unit = 1;
   if (temperature == 1 && std::abs(max) <= PlainTerms::kLargestMax) {
-    const PlainTerms terms(max);
-    SumRow<kKind>(logits, terms, partials);
-    unit = terms.Unit();
-  } else {
-    SumRow<kKind>(logits, TemperedTerms(max, temperature), partials);
+    return TotalOf<kKind>(logits, PlainTerms(max));
   }
-  const double first_unit = kKind == Kind::kSquared ? unit * unit : unit;
-  return {Fold(partials.exp.sums) / unit, Fold(partials.first.sums) / first_unit,
-          Fold(partials.second.sums) / unit};
+  if (temperature >= TemperedTerms::kLeastTemperature &&
+      std::abs(max) * exp_constants::kLog2E / temperature <= TemperedTerms::kLargestMax) {
+    return TotalOf<kKind>(logits, TemperedTerms(max, temperature));
+  }
+  return TotalOf<kKind>(logits, WideTerms(max, temperature));
 }
 
 double SumExpImpl(std::span<const float> logits, float max, double temperature) {
@@ -181,12 +238,12 @@ double SumExpImpl(std::span<const float> logits, float max, double temperature) 
 
 WeightedSums SumExpWeightedImpl(std::span<const float> logits, float max, double temperature) {
   const RowTotals totals = Total<Kind::kWeighted>(logits, max, temperature);
-  return {totals.exp, totals.first, totals.second};
+  return {totals.exp, totals.other};
 }
 
 SquaredSums SumExpSquaredImpl(std::span<const float> logits, float max, double temperature) {
   const RowTotals totals = Total<Kind::kSquared>(logits, max, temperature);
-  return {totals.exp, totals.first};
+  return {totals.exp, totals.other};
 }
 
 PlainSums SumDeviationsImpl(std::span<const float> logits, float max) {
