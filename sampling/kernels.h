@@ -115,6 +115,10 @@ struct Tempering {
   }
 };
 
+// keys[i] = abs(tempering(logits[i]) - center).
+void ListDistances(std::span<const float> logits, const Tempering& tempering, double center,
+                   std::span<double> keys);
+
 // weights[i] = Exp(tempering(logits[i]) - tempering(max)). Returns their sum.
 double ListWeights(std::span<const float> logits, float max, const Tempering& tempering,
                    std::span<double> weights);

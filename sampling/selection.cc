@@ -28,37 +28,76 @@ class Bins {
   double per_key_;
 };
 
+struct Range {
+  double min, max;
+};
+
+// Smallest and largest of keys[index(i)] for i < count, four at a time.
+template <typename Index>
+Range RangeOf(std::span<const double> keys, size_t count, const Index& index) {
+  std::array<double, 4> min, max;
+  min.fill(keys[index(0)]);
+  max = min;
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    for (size_t j = 0; j < 4; ++j) {
+      const double key = keys[index(i + j)];
+      min[j] = key < min[j] ? key : min[j];
+      max[j] = key > max[j] ? key : max[j];
+    }
+  }
+  for (; i < count; ++i) {
+    min[0] = std::min(min[0], keys[index(i)]);
+    max[0] = std::max(max[0], keys[index(i)]);
+  }
+  return {*std::ranges::min_element(min), *std::ranges::max_element(max)};
+}
+
 }  // namespace
 
-// The weights of bins tell in which bin the cut is; what is in that bin stays undecided.
+// Of the undecided tokens keys[index(i)], i < count, keeps those in the bin where the cut is, which
+// the weights of the bins tell. Returns false if the keys are all equal, or nearly.
+template <typename Index>
+bool Selection::Narrow(const List& list, size_t count, const Index& index) {
+  const Range range = RangeOf(list.keys, count, index);
+  const Bins bins(range.min, range.max);
+  if (!bins.usable()) return false;
+  std::array<double, kBins> bin_weight{};
+  std::array<uint32_t, kBins> bin_count{};
+  bin_of_.resize(std::max(bin_of_.size(), count));
+  for (size_t i = 0; i < count; ++i) {
+    const size_t bin = bins.Of(list.keys[index(i)]);
+    bin_of_[i] = static_cast<uint8_t>(bin);
+    bin_weight[bin] += list.weights[index(i)];
+    ++bin_count[bin];
+  }
+  size_t bin = 0;
+  while (bin + 1 < kBins && (before_.weight + bin_weight[bin] < list.mass ||
+                             before_.count + bin_count[bin] < list.least)) {
+    before_.weight += bin_weight[bin];
+    before_.count += bin_count[bin];
+    ++bin;
+  }
+  undecided_.resize(std::max<size_t>(undecided_.size(), bin_count[bin]));
+  size_t size = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (bin_of_[i] == bin) undecided_[size++] = static_cast<uint32_t>(index(i));
+  }
+  undecided_.resize(size);
+  return true;
+}
+
 Cut Selection::AtMass(std::span<const double> keys, std::span<const double> weights, double mass,
                       size_t least) {
-  undecided_.resize(keys.size());
-  std::iota(undecided_.begin(), undecided_.end(), 0);
-  double before = 0;
-  size_t count = 0;
-  while (undecided_.size() > kFew) {
-    double min = keys[undecided_[0]], max = min;
-    for (const uint32_t i : undecided_) {
-      min = std::min(min, keys[i]);
-      max = std::max(max, keys[i]);
-    }
-    const Bins bins(min, max);
-    if (!bins.usable()) break;
-    std::array<double, kBins> bin_weight{};
-    std::array<uint32_t, kBins> bin_count{};
-    for (const uint32_t i : undecided_) {
-      const size_t bin = bins.Of(keys[i]);
-      bin_weight[bin] += weights[i];
-      ++bin_count[bin];
-    }
-    size_t bin = 0;
-    while (bin + 1 < kBins && (before + bin_weight[bin] < mass || count + bin_count[bin] < least)) {
-      before += bin_weight[bin];
-      count += bin_count[bin];
-      ++bin;
-    }
-    std::erase_if(undecided_, [&](uint32_t i) { return bins.Of(keys[i]) != bin; });
+  const List list = {keys, weights, mass, least};
+  before_ = {};
+  const bool narrowed = keys.size() > kFew && Narrow(list, keys.size(), [](size_t i) { return i; });
+  if (!narrowed) {
+    undecided_.resize(keys.size());
+    std::iota(undecided_.begin(), undecided_.end(), 0);
+  }
+  while (undecided_.size() > kFew &&
+         Narrow(list, undecided_.size(), [this](size_t i) { return undecided_[i]; })) {
   }
   const auto by_key = [&](uint32_t a, uint32_t b) {
     return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
@@ -67,10 +106,11 @@ Cut Selection::AtMass(std::span<const double> keys, std::span<const double> weig
     std::sort(undecided_.begin(), undecided_.end(), by_key);
   }
   size_t last = 0;
-  for (size_t next = 0; next < undecided_.size() && (before < mass || count < least); ++next) {
-    before += weights[undecided_[next]];
-    ++count;
-    last = next;
+  for (size_t i = 0; i < undecided_.size() && (before_.weight < mass || before_.count < least);
+       ++i) {
+    before_.weight += weights[undecided_[i]];
+    ++before_.count;
+    last = i;
   }
   return {keys[undecided_[last]], undecided_[last]};
 }

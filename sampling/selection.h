@@ -31,7 +31,23 @@ class Selection {
   Cut AtCount(std::span<const double> keys, size_t count);
 
  private:
-  std::vector<uint32_t> undecided_;
+  struct List {
+    std::span<const double> keys;
+    std::span<const double> weights;
+    double mass;
+    size_t least;
+  };
+  struct Before {
+    double weight = 0;
+    size_t count = 0;
+  };
+
+  template <typename Index>
+  bool Narrow(const List& list, size_t count, const Index& index);
+
+  std::vector<uint32_t> undecided_;  // indices, ascending
+  std::vector<uint8_t> bin_of_;      // of the undecided
+  Before before_;                    // the undecided
   std::vector<Cut> ranks_;
 };
 

@@ -15,7 +15,7 @@ constexpr float kLowestFinite = std::numeric_limits<float>::lowest();
 // far out as a sample of so many blocks tells, with some margin.
 constexpr size_t kHeadBlocks = 64;
 constexpr size_t kSampledBlocks = 12;
-constexpr double kOutsideMargin = 0.85;
+constexpr double kOutsideMargin = 0.9;
 
 // Floats as integers of the same order, and back.
 int32_t Ordinal(float x) {
@@ -123,9 +123,15 @@ std::span<const double> Support::Weights() {
   return std::span(weights_).first(list_.size);
 }
 
-void Support::FindKeys(const Order& order) {
-  if (keys_.size() < list_.size) keys_.resize(list_.size);
-  for (size_t i = 0; i < list_.size; ++i) keys_[i] = order.Key(tempering_(list_.logit_room[i]));
+std::span<const double> Support::Keys(const Order& order) {
+  keys_.resize(std::max(keys_.size(), list_.size));
+  const std::span<double> keys = std::span(keys_).first(list_.size);
+  if (order.by == Order::By::kNearest) {
+    ListDistances(list_.logits(), tempering_, order.center, keys);
+  } else {
+    for (size_t i = 0; i < keys.size(); ++i) keys[i] = -tempering_(list_.logit_room[i]);
+  }
+  return keys;
 }
 
 size_t Support::Size() const {
@@ -240,9 +246,9 @@ void Support::KeepFirst(int32_t k, int32_t min_keep) {
     ListBetween(low, max_);
   }
   if (count >= list_.size) return;
-  FindKeys(LargestFirst());
-  const Cut cut = selection_.AtCount(std::span(keys_).first(list_.size), count);
-  KeepListed([&](size_t i) { return cut.Keeps(keys_[i], i); });
+  const std::span<const double> keys = Keys(LargestFirst());
+  const Cut cut = selection_.AtCount(keys, count);
+  KeepListed([&](size_t i) { return cut.Keeps(keys[i], i); });
 }
 
 // Tokens with a key up to some reach are a beginning of the order. If they hold the mass, and are
@@ -252,9 +258,8 @@ double Support::ListBeginning(double mass, const Order& order, size_t least) {
   const double max = Max();
   const float largest = max_;
   const double center = order.by == Order::By::kNearest ? order.center : max;
-  const float head = BlockMaxAt(kHeadBlocks);
-  double reach = std::abs(center - tempering_(head));
-  for (int attempt = 0; attempt < 4; ++attempt) {
+  double reach = FirstReach(mass * sum, sum, center);
+  for (int attempt = 0; attempt < 3; ++attempt, reach *= 1.5) {
     const float low = LowestLogit([=](double x) { return center - x <= reach; });
     const float past = LowestLogit([=](double x) { return x - center > reach; });
     ListBetween(low, std::isinf(past) ? largest : std::nextafter(past, kLowestFinite));
@@ -266,16 +271,22 @@ double Support::ListBeginning(double mass, const Order& order, size_t least) {
     }
     listed_ = false;
     max_ = largest;
-    reach = attempt == 0 ? GuessReach((1 - mass) * sum, center, head) : 1.5 * reach;
   }
   ListAll();
   Weights();
   return list_sum_;
 }
 
-// Knows all tokens down to `head`, and takes those of a few blocks for all the others.
-double Support::GuessReach(double outside, double center, float head) {
+// A guess. The largest tokens are known; if they do not hold `inside`, those of a few blocks stand
+// for all the others.
+double Support::FirstReach(double inside, double sum, double center) {
+  const float head = BlockMaxAt(kHeadBlocks);
   FindInRow(head, max_, found_);
+  weights_.resize(std::max(weights_.size(), found_.size));
+  if (ListWeights(found_.logits(), max_, tempering_, weights_) >= inside) {
+    return std::abs(center - tempering_(head));
+  }
+
   const size_t known = found_.size;
   const size_t blocks = row_->block_max().size();
   const size_t stride = std::max<size_t>(blocks / kSampledBlocks, 1);
@@ -289,14 +300,15 @@ double Support::GuessReach(double outside, double center, float head) {
   const std::span<double> keys = std::span(keys_).first(found_.size);
   const std::span<double> weights = std::span(weights_).first(found_.size);
   ListWeights(found_.logits(), max_, tempering_, weights);
+  ListDistances(found_.logits(), tempering_, center, keys);
   double total = 0;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    keys[i] = std::abs(tempering_(found_.logit_room[i]) - center);
+  for (size_t i = 0; i < weights.size(); ++i) {
     if (i >= known) weights[i] *= static_cast<double>(stride);
     total += weights[i];
   }
-  const double inside = total - kOutsideMargin * outside;
-  return inside > 0 ? selection_.AtMass(keys, weights, inside, 1).key : 0;
+  // What must be outside says more than what must be inside: it is many tokens, none of them large.
+  const double sampled_inside = total - kOutsideMargin * (sum - inside);
+  return sampled_inside > 0 ? selection_.AtMass(keys, weights, sampled_inside, 1).key : 0;
 }
 
 float Support::BlockMaxAt(size_t rank) {
@@ -311,9 +323,9 @@ void Support::KeepWhileMassBefore(double mass, const Order& order, int32_t min_k
   const auto least = static_cast<size_t>(min_keep);
   const double sum = listed_ ? SumExp() : ListBeginning(mass, order, least);
   const std::span<const double> weights = Weights();
-  FindKeys(order);
-  const Cut cut = selection_.AtMass(std::span(keys_).first(list_.size), weights, mass * sum, least);
-  KeepListed([&](size_t i) { return cut.Keeps(keys_[i], i); });
+  const std::span<const double> keys = Keys(order);
+  const Cut cut = selection_.AtMass(keys, weights, mass * sum, least);
+  KeepListed([&](size_t i) { return cut.Keeps(keys[i], i); });
 }
 
 Support::Tokens Support::FindLargest(Predicate is_above) {

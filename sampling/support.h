@@ -20,16 +20,13 @@
 
 namespace tokendraw::sampling {
 
-// An order of tokens by their value x (the logit, tempered if that filter has run): ascending key.
+// An order of tokens by their value x (the logit, tempered if that filter has run): by -x
+// ascending, or by abs(x - center).
 struct Order {
   enum class By { kLargest, kNearest };
 
   By by = By::kLargest;
   double center = 0;
-
-  double Key(double x) const {
-    return by == By::kLargest ? -x : x < center ? center - x : x - center;
-  }
 };
 
 inline Order LargestFirst() { return {}; }
@@ -135,8 +132,8 @@ class Support {
   // Of the list: e^y, with sum list_sum_.
   std::span<const double> Weights();
 
-  // keys_, of the list.
-  void FindKeys(const Order& order);
+  // Of the list: what `order` goes by.
+  std::span<const double> Keys(const Order& order);
   // The smallest logit of which `predicate` is true, or +inf.
   float LowestLogit(Predicate predicate) const;
   // Lists the tokens of the row with low <= logit <= high in `list`.
@@ -145,9 +142,9 @@ class Support {
   void ListBetween(float low, float high);
   // Moves from the row to a list that holds all that KeepWhileMassBefore can keep. Returns Z.
   double ListBeginning(double mass, const Order& order, size_t least);
-  // A guess how far from `center` to reach, so that tokens with `outside` of the sum of e^(x - m)
-  // are farther. `head`: a logit with not too many above it.
-  double GuessReach(double outside, double center, float head);
+  // How far from `center` tokens might have to be so that those nearer have `inside` of `sum`, the
+  // sum of e^(x - m).
+  double FirstReach(double inside, double sum, double center);
   // The rank-th largest block maximum of the row, or the smallest.
   float BlockMaxAt(size_t rank);
   // keep(i) for each index in the list; not none.

@@ -4,6 +4,8 @@
 //
 #include "hwy/foreach_target.h"
 //
+#include <cmath>
+
 #include "sampling/kernels/exp_log.h"
 #include "sampling/kernels/simd-inl.h"
 
@@ -59,7 +61,7 @@ size_t FindBetweenImpl(const float* logits, size_t count, int32_t first_id, floa
     auto chosen_id = id;
     id = hn::Add(id, step);
     const auto inside = hn::And(hn::Ge(x, lowest), hn::Le(x, highest));
-    if (hn::AllFalse(d, inside)) continue;
+    // No branch on whether there is one: in the rows where that matters it is a coin toss.
     const size_t chosen = Compress(inside, x, chosen_id);
     hn::StoreU(x, d, found + size);
     hn::StoreU(chosen_id, di, ids + size);
@@ -99,18 +101,43 @@ HWY_INLINE VF64 VectorExp(VF64 x) {
   return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, kUnderflow)), scaled);
 }
 
+// tempering(at[i]) for one vector.
+class Values {
+ public:
+  explicit Values(const Tempering& tempering) : tempering_(tempering) {}
+
+  HWY_INLINE VF64 operator()(const float* at) const {
+    const F64 d;
+    const VF64 x = hn::PromoteTo(d, hn::LoadU(HalfF32(), at));
+    if (tempering_.IsIdentity()) return x;
+    const VF64 pivot = hn::Set(d, tempering_.pivot);
+    const VF64 temperature = hn::Set(d, tempering_.temperature);
+    return hn::Max(hn::Div(hn::Sub(x, pivot), temperature), hn::Set(d, Tempering::kLowest));
+  }
+
+ private:
+  const Tempering tempering_;
+};
+
+void ListDistancesImpl(const float* logits, size_t count, const Tempering& tempering, double center,
+                       double* keys) {
+  const F64 d;
+  const size_t lanes = hn::Lanes(d);
+  const Values values(tempering);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Abs(hn::Sub(values(logits + i), hn::Set(d, center))), d, keys + i);
+  }
+  for (; i < count; ++i) keys[i] = std::abs(tempering(logits[i]) - center);
+}
+
 double ListWeightsImpl(const float* logits, size_t count, double max_value,
                        const Tempering& tempering, double* weights) {
   const F64 d;
-  const HalfF32 half;
   const size_t lanes = hn::Lanes(d);
-  const auto max = hn::Set(d, max_value), pivot = hn::Set(d, tempering.pivot),
-             temperature = hn::Set(d, tempering.temperature),
-             lowest = hn::Set(d, Tempering::kLowest);
+  const Values values(tempering);
   const auto weight = [&](const float* at) HWY_ATTR {
-    VF64 x = hn::PromoteTo(d, hn::LoadU(half, at));
-    if (!tempering.IsIdentity()) x = hn::Max(hn::Div(hn::Sub(x, pivot), temperature), lowest);
-    return VectorExp(hn::Sub(x, max));
+    return VectorExp(hn::Sub(values(at), hn::Set(d, max_value)));
   };
   HWY_ALIGN std::array<double, kPartials> partials{};
   size_t i = 0;
@@ -143,12 +170,19 @@ HWY_AFTER_NAMESPACE();
 namespace tokendraw::sampling {
 
 HWY_EXPORT(FindBetweenImpl);
+HWY_EXPORT(ListDistancesImpl);
 HWY_EXPORT(ListWeightsImpl);
 
 size_t FindBetween(std::span<const float> logits, int32_t first_id, float low, float high,
                    int32_t* ids, float* found) {
   return HWY_DYNAMIC_DISPATCH(FindBetweenImpl)(logits.data(), logits.size(), first_id, low, high,
                                                ids, found);
+}
+
+void ListDistances(std::span<const float> logits, const Tempering& tempering, double center,
+                   std::span<double> keys) {
+  HWY_DYNAMIC_DISPATCH(ListDistancesImpl)
+  (logits.data(), logits.size(), tempering, center, keys.data());
 }
 
 double ListWeights(std::span<const float> logits, float max, const Tempering& tempering,
