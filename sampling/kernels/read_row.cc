@@ -75,7 +75,9 @@ class Scanner {
       max = hn::Max(max, store(i, came));
     }
     scan_.finite = scan_.finite && hn::AllTrue(d, finite);
-    const float block_max = hn::GetLane(hn::MaxOfLanes(d, max));
+    // MaxOfLanes of nothing but -inf is the lowest finite float in Highway's emulation.
+    const bool masked = hn::AllTrue(d, hn::Eq(max, hn::Set(d, kMasked)));
+    const float block_max = masked ? kMasked : hn::GetLane(hn::MaxOfLanes(d, max));
     scan_.max = std::max(scan_.max, block_max);
     return block_max;
   }
