@@ -5,7 +5,7 @@ set -euo pipefail
 
 missing=()
 while read -r package; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
+  dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -qx 'install ok installed' ||
     missing+=("$package")
 done < <(cat "$@")
 [ ${#missing[@]} -gt 0 ] || exit 0

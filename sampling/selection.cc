@@ -87,6 +87,12 @@ bool Selection::Narrow(const List& list, size_t count, const Index& index) {
   return true;
 }
 
+void Selection::Reserve(size_t size) {
+  undecided_.reserve(size);
+  bin_of_.reserve(size);
+  ranks_.reserve(size);
+}
+
 Cut Selection::AtMass(std::span<const double> keys, std::span<const double> weights, double mass,
                       size_t least) {
   const List list = {keys, weights, mass, least};

@@ -22,6 +22,8 @@ struct Cut {
 // Finds cuts. Owns buffers that are reused. Lists are not empty.
 class Selection {
  public:
+  void Reserve(size_t size);
+
   // Tokens stay while the weights before them add up to less than `mass`, and at least the first
   // min(least, size) do. mass > 0. Linear time on all but contrived keys.
   Cut AtMass(std::span<const double> keys, std::span<const double> weights, double mass,

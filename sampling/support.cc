@@ -29,7 +29,7 @@ float FromOrdinal(int32_t ordinal) {
 
 }  // namespace
 
-void Support::Reset(const FloatRow& row) {
+void Support::Reset(const FloatRow& row, size_t listed_vocab) {
   row_ = &row;
   listed_ = false;
   max_ = row.max();
@@ -37,7 +37,8 @@ void Support::Reset(const FloatRow& row) {
   tempered_ = false;
   row_sums_.reset();
   weights_valid_ = false;
-  if (row.logits().size() <= kListedVocab) ListAll();
+  Reserve(row.logits().size());
+  if (row.logits().size() <= listed_vocab) ListAll();
 }
 
 void Support::CopyFrom(const Support& other) {
@@ -54,6 +55,12 @@ void Support::CopyFrom(const Support& other) {
   tempered_ = other.tempered_;
   row_sums_ = other.row_sums_;
   weights_valid_ = false;
+}
+
+void Support::Reserve(size_t tokens) {
+  keys_.reserve(tokens);
+  weights_.reserve(tokens);
+  selection_.Reserve(tokens);
 }
 
 void Support::ListAll() {

@@ -58,7 +58,7 @@ class Support {
 
   // Starts from the tokens of `row` that are not masked, of which there must be one. `row` must
   // outlive the use of this object.
-  void Reset(const FloatRow& row);
+  void Reset(const FloatRow& row, size_t listed_vocab = kListedVocab);
 
   // Becomes the same survivors as `other`, which must outlive the use of this object.
   void CopyFrom(const Support& other);
@@ -127,6 +127,8 @@ class Support {
     void Append(int32_t id, float logit);
   };
 
+  // Whatever rows of so many tokens hold, nothing will be allocated for them after the first.
+  void Reserve(size_t tokens);
   // What the whole row says about its softmax, with y = x - m.
   const WeightedSums& RowSums();
   // Of the list: e^y, with sum list_sum_.

@@ -44,15 +44,10 @@ class RoundKeys {
   HWY_ALIGN std::array<uint64_t, kPartials / 2> keys_[kRounds - 1][2];
 };
 
-// Words 1 and 3 of the blocks, each in the lower half of a lane.
-struct UpperWords {
-  VU64 even_id, odd_id;
-};
-
-// One counter word per 64-bit lane; the upper half of a lane holds anything. Two vectors of blocks
-// at a time hide each other's latency.
+// Two vectors of blocks, a and b, hide each other's latency. One counter word per 64-bit lane; the
+// upper half of a lane holds anything. Returns words 1, of even ids, and 3, of odd ones.
 HWY_INLINE void Philox(VU64 block_a, VU64 block_b, const NoiseKey& key, const RoundKeys& keys,
-                       UpperWords& a, UpperWords& b) {
+                       VU64& even_a, VU64& odd_a, VU64& even_b, VU64& odd_b) {
   const VU64 m0 = Broadcast(0xD2511F53), m1 = Broadcast(0xCD9E8D57);
   VU64 a0 = block_a, a1 = Broadcast(key.counter[0]), a2 = Broadcast(key.counter[1]),
        a3 = Broadcast(key.counter[2]);
@@ -71,8 +66,10 @@ HWY_INLINE void Philox(VU64 block_a, VU64 block_b, const NoiseKey& key, const Ro
     a3 = pa0;
     b3 = pb0;
   }
-  a = {MulLow(a2, m1), MulLow(a0, m0)};
-  b = {MulLow(b2, m1), MulLow(b0, m0)};
+  even_a = MulLow(a2, m1);
+  odd_a = MulLow(a0, m0);
+  even_b = MulLow(b2, m1);
+  odd_b = MulLow(b0, m0);
 }
 
 // Appends each lane of `words` that is >= threshold; lane 0 is at position `first`.
@@ -92,9 +89,16 @@ HWY_INLINE size_t AppendLoud(hn::Vec<U32> words, hn::Vec<U32> threshold, size_t 
 }
 
 // The words of 2 * Lanes(U64) tokens in a row, by id.
-HWY_INLINE hn::Vec<U32> Interleave(const UpperWords& words) {
+HWY_INLINE hn::Vec<U32> Interleave(VU64 even_id, VU64 odd_id) {
   const VU64 lower = Broadcast(0xFFFFFFFF);
-  return hn::BitCast(U32(), hn::Or(hn::And(words.even_id, lower), hn::ShiftLeft<32>(words.odd_id)));
+  return hn::BitCast(U32(), hn::Or(hn::And(even_id, lower), hn::ShiftLeft<32>(odd_id)));
+}
+
+// The word of each token in `id`.
+HWY_INLINE hn::Vec<U32> Choose(VU64 id, VU64 even_id, VU64 odd_id) {
+  const U64 d;
+  const auto is_even = hn::Eq(hn::And(id, Broadcast(1)), hn::Zero(d));
+  return hn::BitCast(U32(), hn::IfThenElse(is_even, even_id, odd_id));
 }
 
 size_t FindInRow(const NoiseKey& key, int32_t first_id, size_t count, uint32_t threshold,
@@ -108,10 +112,10 @@ size_t FindInRow(const NoiseKey& key, int32_t first_id, size_t count, uint32_t t
   size_t size = 0;
   for (size_t i = 0; i < count; i += 4 * lanes) {
     const VU64 next = hn::Add(block, step);
-    UpperWords words, next_words;
-    Philox(block, next, key, keys, words, next_words);
-    size = AppendLoud(Interleave(words), limit, i, size, found);
-    size = AppendLoud(Interleave(next_words), limit, i + 2 * lanes, size, found);
+    VU64 even, odd, next_even, next_odd;
+    Philox(block, next, key, keys, even, odd, next_even, next_odd);
+    size = AppendLoud(Interleave(even, odd), limit, i, size, found);
+    size = AppendLoud(Interleave(next_even, next_odd), limit, i + 2 * lanes, size, found);
     block = hn::Add(next, step);
   }
   while (size > 0 && found[size - 1].position >= count) --size;
@@ -131,13 +135,11 @@ size_t FindInList(const NoiseKey& key, const int32_t* ids, size_t count, uint32_
   for (size_t i = 0; i < count; i += 2 * lanes) {
     const VU64 id = hn::PromoteTo(d, hn::Load(half, &padded[i]));
     const VU64 next_id = hn::PromoteTo(d, hn::Load(half, &padded[i + lanes]));
-    UpperWords words, next_words;
-    Philox(hn::ShiftRight<1>(id), hn::ShiftRight<1>(next_id), key, keys, words, next_words);
-    const auto own = [&](VU64 token, const UpperWords& both) HWY_ATTR {
-      const auto is_even = hn::Eq(hn::And(token, Broadcast(1)), hn::Zero(d));
-      return hn::BitCast(U32(), hn::IfThenElse(is_even, both.even_id, both.odd_id));
-    };
-    const auto in_order = hn::ConcatEven(U32(), own(next_id, next_words), own(id, words));
+    VU64 even, odd, next_even, next_odd;
+    Philox(hn::ShiftRight<1>(id), hn::ShiftRight<1>(next_id), key, keys, even, odd, next_even,
+           next_odd);
+    const auto in_order =
+        hn::ConcatEven(U32(), Choose(next_id, next_even, next_odd), Choose(id, even, odd));
     size = AppendLoud(in_order, limit, i, size, found);
   }
   while (size > 0 && found[size - 1].position >= count) --size;

@@ -100,6 +100,34 @@ TEST(KernelsTest, BitsArePinned) {
   EXPECT_EQ(log_hash, 0x50b59d491b1e398aULL);
 }
 
+// As above, for the sums over rows and lists. The logits are made of integers.
+TEST(KernelsTest, BitsOfSumsArePinned) {
+  uint64_t hash = 0xcbf29ce484222325, bits = 1;
+  std::vector<double> weights;
+  for (const size_t size : {1u, 100u, 1000u, 5000u}) {
+    Row row;
+    for (size_t i = 0; i < size; ++i) {
+      bits = bits * 6364136223846793005 + 1442695040888963407;
+      row.push_back(static_cast<float>(bits >> 40) * 0x1p-20f - 8);
+    }
+    const float max = *std::max_element(row.begin(), row.end());
+    for (const double temperature : {1.0, 0.7, 1e-4}) {
+      const WeightedSums weighted = SumExpWeighted(row, max, temperature);
+      const SquaredSums squared = SumExpSquared(row, max, temperature);
+      weights.resize(size);
+      const double listed = ListWeights(row, max, {max, temperature}, weights);
+      for (const double value :
+           {weighted.exp, weighted.weighted, squared.exp, squared.squares, listed}) {
+        hash = Hash(hash, value);
+      }
+      EXPECT_NEAR(weighted.exp, listed, 1e-6 * listed);
+    }
+    const PlainSums plain = SumDeviations(row, max);
+    hash = Hash(Hash(hash, plain.sum), plain.squares);
+  }
+  EXPECT_EQ(hash, 0xa7c5f6f4d82e2540ULL);
+}
+
 TEST(KernelsTest, SumHasSixteenPartialsInAFixedOrder) {
   std::mt19937_64 random(3);
   int differing = 0;
