@@ -25,7 +25,7 @@ int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buff
   if (!has_edits) return -1;
 
   ApplyLogitBias(params.logit_bias, edited);
-  CountHistory(row.history, params.penalty_last_n, buffers.counts);
+  CountHistory(row.history, params.penalty_last_n, buffers);
   ApplyRepetitionPenalty(params.repetition_penalty, buffers.counts, edited);
   ApplyDry(params, row.history, buffers, edited);
   ApplyFrequencyAndPresencePenalty(params.frequency_penalty, params.presence_penalty,

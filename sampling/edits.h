@@ -18,6 +18,7 @@ namespace tokendraw::sampling {
 // What edits need beside the row; kept from row to row.
 struct EditBuffers {
   std::vector<TokenCount> counts;
+  std::vector<uint32_t> window;
 
   struct Match {
     int32_t token_id;
@@ -33,9 +34,9 @@ struct EditBuffers {
 // x += bias; -inf bans.
 void ApplyLogitBias(std::span<const LogitBias> biases, FloatRow& row);
 
-// The distinct tokens of the last `last_n` of the history (-1: all, 0: none), by ascending id. A
-// history of counts has no order: for it any `last_n` but 0 is all.
-void CountHistory(const History& history, int32_t last_n, std::vector<TokenCount>& counts);
+// Sets buffers.counts to the distinct tokens of the last `last_n` of the history (-1: all, 0:
+// none), by ascending id. A history of counts has no order: for it any `last_n` but 0 is all.
+void CountHistory(const History& history, int32_t last_n, EditBuffers& buffers);
 
 // Once per distinct id: x > 0 ? x / r : x * r. Off: 1. Source: arXiv 1909.05858.
 void ApplyRepetitionPenalty(float repetition_penalty, std::span<const TokenCount> counts,

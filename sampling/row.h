@@ -34,7 +34,7 @@ class FloatRow {
   // Changes one logit. Only after Read for edits or CopyFrom; FinishEdits must follow.
   void Set(int32_t id, float logit);
 
-  // Brings the maxima up to date. Returns the first changed id that is now NaN or +inf, or -1.
+  // Brings the maxima up to date. Returns the first id that Set made NaN or +inf, or -1.
   int32_t FinishEdits();
 
  private:
@@ -43,7 +43,8 @@ class FloatRow {
   std::span<const float> logits_;
   std::vector<float> own_;  // whole blocks
   std::vector<float> block_max_;
-  std::vector<bool> edited_;  // by block
+  std::vector<uint8_t> stale_;     // by block: whether its largest logit was lowered
+  int32_t first_not_finite_ = -1;  // of the edited
   float max_ = 0;
 };
 

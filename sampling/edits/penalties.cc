@@ -13,7 +13,8 @@ std::span<const int32_t> Last(std::span<const int32_t> ids, size_t n) {
 
 }  // namespace
 
-void CountHistory(const History& history, int32_t last_n, std::vector<TokenCount>& counts) {
+void CountHistory(const History& history, int32_t last_n, EditBuffers& buffers) {
+  std::vector<TokenCount>& counts = buffers.counts;
   counts.clear();
   if (last_n == 0) return;
   if (!history.token_counts.empty()) {
@@ -21,24 +22,21 @@ void CountHistory(const History& history, int32_t last_n, std::vector<TokenCount
     return;
   }
   const size_t total = history.prompt_ids.size() + history.output_ids.size();
-  const size_t window = last_n < 0 ? total : std::min<size_t>(last_n, total);
-  const auto output = Last(history.output_ids, window);
-  const auto prompt = Last(history.prompt_ids, window - output.size());
+  const size_t size = last_n < 0 ? total : std::min<size_t>(last_n, total);
+  const auto output = Last(history.output_ids, size);
+  const auto prompt = Last(history.prompt_ids, size - output.size());
 
-  for (int32_t id : prompt) counts.push_back({.token_id = id, .prompt_count = 1});
-  for (int32_t id : output) counts.push_back({.token_id = id, .output_count = 1});
-  std::sort(counts.begin(), counts.end(),
-            [](const TokenCount& a, const TokenCount& b) { return a.token_id < b.token_id; });
-  size_t distinct = 0;
-  for (const TokenCount& count : counts) {
-    if (distinct > 0 && counts[distinct - 1].token_id == count.token_id) {
-      counts[distinct - 1].output_count += count.output_count;
-      counts[distinct - 1].prompt_count += count.prompt_count;
-    } else {
-      counts[distinct++] = count;
-    }
+  // The id, and in the lowest bit whether it was put out.
+  std::vector<uint32_t>& window = buffers.window;
+  window.clear();
+  for (const int32_t id : prompt) window.push_back(static_cast<uint32_t>(id) << 1);
+  for (const int32_t id : output) window.push_back(static_cast<uint32_t>(id) << 1 | 1);
+  std::sort(window.begin(), window.end());
+  for (const uint32_t token : window) {
+    const auto id = static_cast<int32_t>(token >> 1);
+    if (counts.empty() || counts.back().token_id != id) counts.push_back({.token_id = id});
+    ++(token & 1 ? counts.back().output_count : counts.back().prompt_count);
   }
-  counts.resize(distinct);
 }
 
 // Once per distinct id: x > 0 ? x / r : x * r.

@@ -13,9 +13,9 @@ bool operator==(const TokenCount& a, const TokenCount& b) {
 namespace {
 
 std::vector<TokenCount> CountHistory(const History& history, int32_t last_n) {
-  std::vector<TokenCount> counts = {{9, 9, 9}};  // what a buffer held before
-  sampling::CountHistory(history, last_n, counts);
-  return counts;
+  EditBuffers buffers{.counts = {{9, 9, 9}}, .window = {9}};  // as an earlier row left them
+  sampling::CountHistory(history, last_n, buffers);
+  return buffers.counts;
 }
 
 Row EditedBy(const Params& params, const RowInput& input) {
