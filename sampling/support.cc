@@ -287,7 +287,7 @@ double Support::ListBeginning(double mass, const Order& order, size_t least) {
 // A guess. The largest tokens are known; if they do not hold `inside`, those of a few blocks stand
 // for all the others.
 double Support::FirstReach(double inside, double sum, double center) {
-  const float head = BlockMaxAt(kHeadBlocks);
+  const float head = BlockMaxAt(std::min(kHeadBlocks, row_->block_max().size() / 8 + 1));
   FindInRow(head, max_, found_);
   weights_.resize(std::max(weights_.size(), found_.size));
   if (ListWeights(found_.logits(), max_, tempering_, weights_) >= inside) {
