@@ -6,6 +6,9 @@
 
 namespace tokendraw::sampling {
 
+namespace {
+
+// Whether steps 1-3 may change a logit.
 bool HasEdits(const Params& params, const RowInput& row) {
   const History& history = row.history;
   const bool has_history =
@@ -15,6 +18,8 @@ bool HasEdits(const Params& params, const RowInput& row) {
   return !params.logit_bias.empty() || row.allowed_mask.has_value() ||
          (has_history && has_penalties);
 }
+
+}  // namespace
 
 // The mask comes with the reading, before the bias: whatever is added to -inf, it stays -inf.
 int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,

@@ -15,9 +15,6 @@ namespace tokendraw::sampling {
 int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,
                     FloatRow& edited);
 
-// Whether steps 1-3 may change a logit.
-bool HasEdits(const Params& params, const RowInput& row);
-
 // Step 5: the filters, in the order of params.chain. `xtc_acts` is the outcome of the row's XTC
 // coin. Returns whether XTC removed tokens.
 bool ApplyFilters(const Params& params, bool xtc_acts, Support& support);

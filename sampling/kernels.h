@@ -65,7 +65,6 @@ RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, float* logi
 RowScan ScanRow(std::span<const float> logits, std::span<float> block_max);
 
 // Index of the first NaN or +inf, or -1.
-int32_t FirstNotFinite(const LogitsRow& row);
 int32_t FirstNotFinite(std::span<const float> logits);
 
 // ---- statistics of a row (row_sums.cc). `max` is the largest logit, masked logits do not count.

@@ -78,13 +78,13 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
       if (detail) outcome.report.Make(params, buffers.unfiltered, outcome.kept, distribution);
     }
     Draw& draw = result.draws[static_cast<size_t>(sample_index)];
+    if (!detail) draw = {};  // an earlier row may have asked for more
     draw.token_id = greedy ? outcome.argmax : DrawToken(outcome.kept, row.key, sample_index);
-    draw.greedy = greedy;
     if (detail) {
       outcome.report.Fill(distribution, draw);
-      draw.greedy = greedy;
       draw.xtc_applied = outcome.xtc_applied;
     }
+    draw.greedy = greedy;
   }
 }
 

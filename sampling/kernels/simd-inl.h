@@ -26,7 +26,6 @@ using F32 = hn::CappedTag<float, kPartials>;
 using I32 = hn::RebindToSigned<F32>;
 using U32 = hn::RebindToUnsigned<F32>;
 using F64 = hn::Repartition<double, F32>;
-using I64 = hn::RebindToSigned<F64>;
 using U64 = hn::RebindToUnsigned<F64>;
 using HalfF32 = hn::Half<F32>;
 

@@ -43,7 +43,7 @@ inline RowInput InputOf(const Row& row, RandomKey key = {}) {
           .key = key};
 }
 
-// The row as `read` (FloatRow&) leaves it, in memory of its own.
+// The row as `edit` (FloatRow&) leaves it, in memory of its own.
 template <typename Edit>
 Row Edited(const Row& row, const Edit& edit) {
   FloatRow edited;
