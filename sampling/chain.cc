@@ -8,34 +8,64 @@ namespace tokendraw::sampling {
 
 namespace {
 
-// Whether steps 1-3 may change a logit.
-bool HasEdits(const Params& params, const RowInput& row) {
-  const History& history = row.history;
-  const bool has_history =
-      !history.prompt_ids.empty() || !history.output_ids.empty() || !history.token_counts.empty();
-  const bool has_penalties = params.repetition_penalty != 1 || params.dry_multiplier != 0 ||
-                             params.frequency_penalty != 0 || params.presence_penalty != 0;
-  return !params.logit_bias.empty() || row.allowed_mask.has_value() ||
-         (has_history && has_penalties);
+// The sums over the row that the first filter which looks at all of it asks for: they are made
+// while the row is read.
+SumRequest FirstSums(const Params& params) {
+  using Kind = SumRequest::Kind;
+  double temperature = 1;
+  for (const Filter filter : params.chain) {
+    switch (filter) {
+      case Filter::kTopNSigma:
+        if (params.top_n_sigma != 0) return {Kind::kStddev, 1};
+        break;
+      case Filter::kPLess:
+        if (params.p_less) return {Kind::kSquared, params.temperature};
+        break;
+      case Filter::kTypicalP:
+        if (params.typical_p != 1) return {Kind::kWeighted, temperature};
+        break;
+      case Filter::kXtc:
+        if (params.xtc_probability > 0) return {Kind::kExp, temperature};
+        break;
+      case Filter::kTemperature:
+        temperature = params.temperature;
+        break;
+      case Filter::kTopK:
+        if (params.top_k != 0) return {};
+        break;
+      case Filter::kTopP:
+        if (params.top_p != 1) return {Kind::kExp, temperature};
+        break;
+      case Filter::kMinP:
+        if (params.min_p != 0) return {};
+        break;
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
-// The mask comes with the reading, before the bias: whatever is added to -inf, it stays -inf.
+// The mask comes with the reading; edits see it too: whatever is added to -inf, it stays -inf.
 int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,
                     FloatRow& edited) {
-  const bool has_edits = HasEdits(params, row);
   const std::byte* mask = row.allowed_mask.has_value() ? row.allowed_mask->data() : nullptr;
-  if (const int32_t id = edited.Read(row.logits, mask, has_edits); id >= 0) return id;
-  if (!has_edits) return -1;
-
-  ApplyLogitBias(params.logit_bias, edited);
-  CountHistory(row.history, params.penalty_last_n, buffers);
-  ApplyRepetitionPenalty(params.repetition_penalty, buffers.counts, edited);
-  ApplyDry(params, row.history, buffers, edited);
+  Patches& patches = buffers.patches;
+  patches.Reset(row.logits, mask);
+  ApplyLogitBias(params.logit_bias, patches);
+  const bool counts_history = params.repetition_penalty != 1 || params.frequency_penalty != 0 ||
+                              params.presence_penalty != 0;
+  if (counts_history) CountHistory(row.history, params.penalty_last_n, buffers);
+  ApplyRepetitionPenalty(params.repetition_penalty, buffers.counts, patches);
+  ApplyDry(params, row.history, buffers, patches);
   ApplyFrequencyAndPresencePenalty(params.frequency_penalty, params.presence_penalty,
-                                   params.frequency_scope, buffers.counts, edited);
-  return edited.FinishEdits();
+                                   params.frequency_scope, buffers.counts, patches);
+
+  SumRequest request = params.IsGreedy() ? SumRequest() : FirstSums(params);
+  if (request.kind == SumRequest::Kind::kNone && params.WantsDetail()) {
+    request = {SumRequest::Kind::kExp, 1};  // for log-probabilities
+  }
+  return edited.Read(row.logits, mask, patches.Sorted(), request);
 }
 
 bool ApplyFilters(const Params& params, bool xtc_acts, Support& support) {

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "sampling/types.h"
@@ -49,50 +50,59 @@ class FixedOrderSum {
   size_t count_ = 0;
 };
 
-// ---- rows (read_row.cc). A masked logit is -inf.
+// ---- rows (read_row.cc, row_sums.cc). A masked logit is -inf.
+
+// A row is worked on as blocks of kBlockSize logits, wherever each of them lies. What is past the
+// end of the row, in its last block, is -inf.
+using Blocks = std::span<const float* const>;
+
+// Which sums over a row are wanted, with y = (x - max) / temperature, max the largest logit. The
+// exponentials are float32, within 2^-22 of the true value, and nothing counts below about e^-85;
+// four of one partial are added before they become double.
+struct SumRequest {
+  enum class Kind { kNone, kExp, kWeighted, kSquared, kStddev };
+
+  Kind kind = Kind::kNone;
+  double temperature = 1;
+};
+
+// What was not asked for is 0; `exp` comes with `weighted` and with `squared`, in the same bits.
+struct RowSums {
+  double exp = 0;       // sum of e^y
+  double weighted = 0;  // sum of y e^y
+  double squared = 0;   // sum of e^2y
+  double stddev = 0;    // population standard deviation of x; masked logits do not count
+};
 
 struct RowScan {
   float max = 0;       // of all logits that are not masked; -inf if all are
   bool finite = true;  // no NaN and no +inf came in
+  // What was asked for, in the bits of SumRow. Nothing if that takes a look at the whole row first.
+  std::optional<RowSums> sums;
 };
 
-// Reads a row, once: decodes it into `logits` (room for whole blocks; what is past the row becomes
-// -inf), sets tokens whose bit in `allowed_mask` is 0 to -inf (no mask: null), and fills block_max.
-RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, float* logits,
-                std::span<float> block_max);
-
-// The same statistics of logits that are in place.
-RowScan ScanRow(std::span<const float> logits, std::span<float> block_max);
-
-// Index of the first NaN or +inf, or -1.
-int32_t FirstNotFinite(std::span<const float> logits);
-
-// ---- statistics of a row (row_sums.cc). `max` is the largest logit, masked logits do not count.
-
-// Sums over the row with y = (x - max) / temperature. The exponentials are float32, within 2^-22 of
-// the true value, and 0 below about e^-85; four of one partial are added before they become double.
-double SumExp(std::span<const float> logits, float max, double temperature);  // sum of e^y
-
-struct WeightedSums {
-  double exp = 0;       // sum of e^y
-  double weighted = 0;  // sum of y e^y
+// Takes the place of a token's logit.
+struct Patch {
+  int32_t id;
+  float logit;
 };
-WeightedSums SumExpWeighted(std::span<const float> logits, float max, double temperature);
 
-struct SquaredSums {
-  double exp = 0;      // sum of e^y
-  double squares = 0;  // sum of e^2y
-};
-SquaredSums SumExpSquared(std::span<const float> logits, float max, double temperature);
+// One pass over a row that decodes it into `logits` (room for whole blocks), sets tokens whose bit
+// in `allowed_mask` is 0 to -inf (no mask: null), puts `patches` (ascending by id) in place, fills
+// block_max and sums up what is left.
+RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
+                const SumRequest& request, float* logits, std::span<float> block_max);
 
-struct PlainSums {
-  double count = 0;
-  double sum = 0;      // of x - max
-  double squares = 0;  // of (x - max)^2
-};
-PlainSums SumDeviations(std::span<const float> logits, float max);
+// The same of logits that are in place.
+RowScan ScanRow(Blocks blocks, const SumRequest& request, std::span<float> block_max);
 
-// ---- lists of tokens (lists.cc)
+// The sums alone. block_max as from ScanRow; not all of it -inf.
+RowSums SumRow(Blocks blocks, std::span<const float> block_max, const SumRequest& request);
+
+// The logit of one token, as ReadRow decodes it.
+float ReadLogit(const LogitsRow& row, int32_t id);
+
+// ---- lists of tokens (compact.cc, lists.cc)
 
 // Appends to `ids` and `found` the tokens with low <= x <= high, in order; ids count from first_id.
 // Returns their number. Both need room for logits.size() + kListSlack.
@@ -114,6 +124,9 @@ struct Tempering {
   }
 };
 
+// keys[i] = -tempering(logits[i]).
+void ListNegated(std::span<const float> logits, const Tempering& tempering, std::span<double> keys);
+
 // keys[i] = abs(tempering(logits[i]) - center).
 void ListDistances(std::span<const float> logits, const Tempering& tempering, double center,
                    std::span<double> keys);
@@ -121,6 +134,28 @@ void ListDistances(std::span<const float> logits, const Tempering& tempering, do
 // weights[i] = Exp(tempering(logits[i]) - tempering(max)). Returns their sum.
 double ListWeights(std::span<const float> logits, float max, const Tempering& tempering,
                    std::span<double> weights);
+
+// The largest of them, or -inf.
+float ListMax(std::span<const float> logits);
+
+struct KeyRange {
+  double min, max;
+};
+KeyRange RangeOf(std::span<const double> keys);  // not empty
+
+// bins[i] = (keys[i] - min) * bins_per_key, rounded down, but not above `last`.
+void FindBins(std::span<const double> keys, double min, double bins_per_key, int32_t last,
+              std::span<int32_t> bins);
+
+// The indices i with bins[i] == bin, in order; as many as there are, which is returned.
+size_t FindInBin(std::span<const int32_t> bins, int32_t bin, uint32_t* indices);
+
+// Moves what has a key <= limit, or < limit, to the front of `ids` and `logits`, in order. Returns
+// its number. `out` is where the front is, at or before `first`; elements from `first` on have the
+// keys.
+enum class Limit { kAtMost, kBelow };
+size_t CompressList(std::span<const double> keys, Limit kind, double limit, size_t first,
+                    size_t out, int32_t* ids, float* logits);
 
 // ---- noise (noise_words.cc)
 

@@ -1,76 +1,77 @@
 #include "sampling/row.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 
-#include "sampling/kernels.h"
-
 namespace tokendraw::sampling {
+namespace {
 
-void FloatRow::MakeRoom(size_t vocab_size) {
-  own_.resize(BlockCount(vocab_size) * kBlockSize);
-  logits_ = std::span(own_).first(vocab_size);
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
+
+// The first id with NaN or +inf: as the row came, and then as `patches` leave it.
+int32_t FindNotFinite(const LogitsRow& row, std::span<const Patch> patches) {
+  for (int32_t id = 0; id < row.vocab_size; ++id) {
+    if (!(ReadLogit(row, id) <= std::numeric_limits<float>::max())) return id;
+  }
+  const auto found = std::ranges::find_if_not(
+      patches, [](const Patch& patch) { return patch.logit <= std::numeric_limits<float>::max(); });
+  return found == patches.end() ? -1 : found->id;
 }
 
-int32_t FloatRow::Read(const LogitsRow& row, const std::byte* allowed_mask, bool for_edits) {
-  const auto size = static_cast<size_t>(row.vocab_size);
-  block_max_.resize(BlockCount(size));
-  stale_.assign(block_max_.size(), 0);
-  first_not_finite_ = -1;
+}  // namespace
 
-  const bool in_place = row.type == DataType::kF32 && !for_edits && allowed_mask == nullptr &&
+int32_t FloatRow::Read(const LogitsRow& row, const std::byte* allowed_mask,
+                       std::span<const Patch> patches, const SumRequest& request) {
+  vocab_size_ = static_cast<size_t>(row.vocab_size);
+  const size_t count = BlockCount(vocab_size_);
+  blocks_.resize(count);
+  block_max_.resize(count);
+  request_ = request;
+
+  const bool in_place = row.type == DataType::kF32 && allowed_mask == nullptr && patches.empty() &&
                         reinterpret_cast<uintptr_t>(row.data) % alignof(float) == 0;
   RowScan scan;
   if (in_place) {
-    logits_ = {static_cast<const float*>(row.data), size};
-    scan = ScanRow(logits_, block_max_);
+    const auto* logits = static_cast<const float*>(row.data);
+    for (size_t i = 0; i < count; ++i) blocks_[i] = logits + i * kBlockSize;
+    if (const size_t rest = vocab_size_ % kBlockSize; rest > 0) {
+      last_.fill(kMasked);
+      std::copy_n(blocks_.back(), rest, last_.begin());
+      blocks_.back() = last_.data();
+    }
+    scan = ScanRow(blocks_, request, block_max_);
   } else {
-    MakeRoom(size);
-    scan = ReadRow(row, allowed_mask, own_.data(), block_max_);
+    own_.resize(std::max(own_.size(), count * kBlockSize));
+    for (size_t i = 0; i < count; ++i) blocks_[i] = &own_[i * kBlockSize];
+    scan = ReadRow(row, allowed_mask, patches, request, own_.data(), block_max_);
   }
   max_ = scan.max;
-  if (scan.finite) return -1;
-  if (allowed_mask != nullptr) ReadRow(row, nullptr, own_.data(), block_max_);
-  return FirstNotFinite(logits_);
+  sums_ = scan.sums;
+  return scan.finite ? -1 : FindNotFinite(row, patches);
 }
 
-void FloatRow::CopyFrom(const FloatRow& other) {
-  MakeRoom(other.logits_.size());
-  std::copy(other.logits_.begin(), other.logits_.end(), own_.begin());
+void FloatRow::CopyWithout(std::span<const int32_t> ids, const FloatRow& other) {
+  vocab_size_ = other.vocab_size_;
+  blocks_ = other.blocks_;
   block_max_ = other.block_max_;
-  stale_.assign(block_max_.size(), 0);
-  first_not_finite_ = -1;
-  max_ = other.max_;
+  sums_.reset();
+  own_.resize(std::max(own_.size(), std::min(ids.size(), blocks_.size()) * kBlockSize));
+  float* copy = own_.data();
+  for (size_t i = 0; i < ids.size();) {
+    const size_t index = static_cast<size_t>(ids[i]) / kBlockSize;
+    std::copy_n(blocks_[index], kBlockSize, copy);
+    for (; i < ids.size() && static_cast<size_t>(ids[i]) / kBlockSize == index; ++i) {
+      copy[static_cast<size_t>(ids[i]) % kBlockSize] = kMasked;
+    }
+    blocks_[index] = copy;
+    block_max_[index] = *std::max_element(copy, copy + kBlockSize);
+    copy += kBlockSize;
+  }
+  max_ = *std::ranges::max_element(block_max_);
 }
 
 std::span<const float> FloatRow::block(size_t index) const {
-  const size_t first = index * kBlockSize;
-  return logits_.subspan(first, std::min(kBlockSize, logits_.size() - first));
-}
-
-void FloatRow::Set(int32_t id, float logit) {
-  float& place = own_[static_cast<size_t>(id)];
-  const size_t index = static_cast<size_t>(id) / kBlockSize;
-  if (!(logit <= std::numeric_limits<float>::max())) {
-    if (first_not_finite_ < 0 || id < first_not_finite_) first_not_finite_ = id;
-  } else if (logit >= block_max_[index]) {
-    block_max_[index] = logit;
-  } else if (place == block_max_[index]) {
-    stale_[index] = 1;
-  }
-  place = logit;
-}
-
-int32_t FloatRow::FinishEdits() {
-  if (first_not_finite_ >= 0) return first_not_finite_;
-  for (size_t index = 0; index < block_max_.size(); ++index) {
-    if (stale_[index] == 0) continue;
-    stale_[index] = 0;
-    ScanRow(block(index), std::span(block_max_).subspan(index, 1));
-  }
-  max_ = *std::max_element(block_max_.begin(), block_max_.end());
-  return -1;
+  return {blocks_[index], std::min(kBlockSize, vocab_size_ - index * kBlockSize)};
 }
 
 }  // namespace tokendraw::sampling

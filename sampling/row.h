@@ -1,51 +1,64 @@
-// One row of float32 logits: as it came, then with the edits. Masked logits are -inf.
+// One row of float32 logits, with the edits. Masked logits are -inf.
 #ifndef TOKENDRAW_SAMPLING_ROW_H_
 #define TOKENDRAW_SAMPLING_ROW_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "sampling/kernels.h"
 #include "sampling/types.h"
 
 namespace tokendraw::sampling {
 
-// Knows the largest logit of each block of kBlockSize tokens, so that whoever looks for large
-// logits need not look at every token. Buffers are kept from row to row.
+// Blocks of kBlockSize tokens, each where it is: in the memory of the caller, or in this object's,
+// which is kept from row to row. Knows the largest logit of each block, so that whoever looks for
+// large logits need not look at every token.
 class FloatRow {
  public:
-  // Reads `row`; tokens whose bit in `allowed_mask` (null: none) is 0 are masked. Unless
-  // `for_edits` or masked, a float32 row stays where it is and must outlive this object's use.
-  // Returns the first id whose logit came as NaN or +inf, or -1.
-  int32_t Read(const LogitsRow& row, const std::byte* allowed_mask, bool for_edits);
+  FloatRow() = default;
+  FloatRow(const FloatRow&) = delete;
+  FloatRow& operator=(const FloatRow&) = delete;
 
-  void CopyFrom(const FloatRow& other);
+  // Reads `row` in one pass, with `patches` (ascending by id) in place and tokens masked whose bit
+  // in `allowed_mask` (null: none) is 0. A float32 row that nothing changes stays where it is and
+  // must outlive this object's use. Returns the first id whose logit came as NaN or +inf; then the
+  // first whose patch is; or -1.
+  int32_t Read(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
+               const SumRequest& request);
 
-  std::span<const float> logits() const { return logits_; }  // V
+  // Becomes `other` with `ids` (ascending) masked. `other` must outlive this object's use.
+  void CopyWithout(std::span<const int32_t> ids, const FloatRow& other);
+
+  size_t vocab_size() const { return vocab_size_; }
+  Blocks blocks() const { return blocks_; }
   std::span<const float> block_max() const { return block_max_; }
   float max() const { return max_; }  // -inf if all are masked
 
-  float logit(int32_t id) const { return logits_[static_cast<size_t>(id)]; }
+  float logit(int32_t id) const {
+    return blocks_[static_cast<size_t>(id) / kBlockSize][static_cast<size_t>(id) % kBlockSize];
+  }
 
   // Logits of a block; the last may be shorter.
   std::span<const float> block(size_t index) const;
 
-  // Changes one logit. Only after Read for edits or CopyFrom; FinishEdits must follow.
-  void Set(int32_t id, float logit);
-
-  // Brings the maxima up to date. Returns the first id that Set made NaN or +inf, or -1.
-  int32_t FinishEdits();
+  // What Read was asked to sum up, and the sums if they came with the reading.
+  const SumRequest& request() const { return request_; }
+  const std::optional<RowSums>& sums() const { return sums_; }
 
  private:
-  void MakeRoom(size_t vocab_size);
-
-  std::span<const float> logits_;
-  std::vector<float> own_;  // whole blocks
+  size_t vocab_size_ = 0;
+  std::vector<const float*> blocks_;
   std::vector<float> block_max_;
-  std::vector<uint8_t> stale_;     // by block: whether its largest logit was lowered
-  int32_t first_not_finite_ = -1;  // of the edited
+  std::vector<float> own_;  // blocks
+  std::array<float, kBlockSize>
+      last_;  // the last block of a row in place, if it is not a whole one
   float max_ = 0;
+  SumRequest request_;
+  std::optional<RowSums> sums_;
 };
 
 }  // namespace tokendraw::sampling

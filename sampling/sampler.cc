@@ -57,7 +57,7 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
   const bool raw = detail && params.logprobs != LogprobMode::kProcessed;
   if (detail) buffers.unfiltered.Reset(buffers.row);
   if (raw) {
-    buffers.raw_row.Read(row.logits, nullptr, false);
+    buffers.raw_row.Read(row.logits, nullptr, {}, {SumRequest::Kind::kExp, 1});
     buffers.raw.Reset(buffers.raw_row);
   }
   for (Outcome& outcome : buffers.outcomes) outcome.made = false;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "sampling/kernels.h"
+
 namespace tokendraw::sampling {
 namespace {
 
@@ -13,112 +15,79 @@ constexpr size_t kFew = 48;
 
 constexpr size_t kBins = 256;
 
-// Equal parts of a range of keys. Which bin a key is in never decreases with the key.
-class Bins {
- public:
-  Bins(double min, double max) : min_(min), per_key_(kBins / (max - min)) {}
-
-  bool usable() const { return std::isfinite(per_key_); }  // not if all keys are equal, or nearly
-  size_t Of(double key) const {
-    return std::min(static_cast<size_t>((key - min_) * per_key_), kBins - 1);
-  }
-
- private:
-  double min_;
-  double per_key_;
-};
-
-struct Range {
-  double min, max;
-};
-
-// Smallest and largest of keys[index(i)] for i < count, four at a time.
-template <typename Index>
-Range RangeOf(std::span<const double> keys, size_t count, const Index& index) {
-  std::array<double, 4> min, max;
-  min.fill(keys[index(0)]);
-  max = min;
-  size_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    for (size_t j = 0; j < 4; ++j) {
-      const double key = keys[index(i + j)];
-      min[j] = key < min[j] ? key : min[j];
-      max[j] = key > max[j] ? key : max[j];
-    }
-  }
-  for (; i < count; ++i) {
-    min[0] = std::min(min[0], keys[index(i)]);
-    max[0] = std::max(max[0], keys[index(i)]);
-  }
-  return {*std::ranges::min_element(min), *std::ranges::max_element(max)};
-}
-
 }  // namespace
 
-// Of the undecided tokens keys[index(i)], i < count, keeps those in the bin where the cut is, which
-// the weights of the bins tell. Returns false if the keys are all equal, or nearly.
-template <typename Index>
-bool Selection::Narrow(const List& list, size_t count, const Index& index) {
-  const Range range = RangeOf(list.keys, count, index);
-  const Bins bins(range.min, range.max);
-  if (!bins.usable()) return false;
+void Selection::Reserve(size_t size) {
+  keys_.reserve(size);
+  weights_.reserve(size);
+  indices_.reserve(size);
+  bins_.reserve(size);
+  found_.reserve(size);
+  ranks_.reserve(size);
+}
+
+// Cuts the range of the undecided keys into equal bins, and leaves undecided only the one where the
+// cut is, which the weights of the bins tell. False if the keys are all equal, or nearly.
+bool Selection::Narrow(const Goal& goal, Undecided& undecided, Before& before) {
+  const size_t count = undecided.keys.size();
+  const KeyRange range = RangeOf(undecided.keys);
+  const double bins_per_key = kBins / (range.max - range.min);
+  if (!std::isfinite(bins_per_key)) return false;
+  bins_.resize(std::max(bins_.size(), count));
+  FindBins(undecided.keys, range.min, bins_per_key, kBins - 1, bins_);
   std::array<double, kBins> bin_weight{};
   std::array<uint32_t, kBins> bin_count{};
-  bin_of_.resize(std::max(bin_of_.size(), count));
   for (size_t i = 0; i < count; ++i) {
-    const size_t bin = bins.Of(list.keys[index(i)]);
-    bin_of_[i] = static_cast<uint8_t>(bin);
-    bin_weight[bin] += list.weights[index(i)];
+    const auto bin = static_cast<size_t>(bins_[i]);
+    bin_weight[bin] += undecided.weights[i];
     ++bin_count[bin];
   }
   size_t bin = 0;
-  while (bin + 1 < kBins && (before_.weight + bin_weight[bin] < list.mass ||
-                             before_.count + bin_count[bin] < list.least)) {
-    before_.weight += bin_weight[bin];
-    before_.count += bin_count[bin];
-    ++bin;
+  for (; bin + 1 < kBins; ++bin) {
+    const Before with = {before.weight + bin_weight[bin], before.count + bin_count[bin]};
+    if (goal.IsReached(with)) break;
+    before = with;
   }
-  undecided_.resize(std::max<size_t>(undecided_.size(), bin_count[bin]));
-  size_t size = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (bin_of_[i] == bin) undecided_[size++] = static_cast<uint32_t>(index(i));
-  }
-  undecided_.resize(size);
-  return true;
-}
 
-void Selection::Reserve(size_t size) {
-  undecided_.reserve(size);
-  bin_of_.reserve(size);
-  ranks_.reserve(size);
+  const size_t size = bin_count[bin];
+  found_.resize(std::max(found_.size(), size));
+  keys_.resize(std::max(keys_.size(), size));
+  weights_.resize(std::max(weights_.size(), size));
+  indices_.resize(std::max(indices_.size(), size));
+  FindInBin(std::span(bins_).first(count), static_cast<int32_t>(bin), found_.data());
+  for (size_t i = 0; i < size; ++i) {  // what is read is never behind what is written
+    keys_[i] = undecided.keys[found_[i]];
+    weights_[i] = undecided.weights[found_[i]];
+    indices_[i] = undecided.index(found_[i]);
+  }
+  undecided = {std::span(keys_).first(size), std::span(weights_).first(size),
+               std::span(indices_).first(size)};
+  return true;
 }
 
 Cut Selection::AtMass(std::span<const double> keys, std::span<const double> weights, double mass,
                       size_t least) {
-  const List list = {keys, weights, mass, least};
-  before_ = {};
-  const bool narrowed = keys.size() > kFew && Narrow(list, keys.size(), [](size_t i) { return i; });
-  if (!narrowed) {
-    undecided_.resize(keys.size());
-    std::iota(undecided_.begin(), undecided_.end(), 0);
+  const Goal goal = {mass, least};
+  Undecided undecided = {keys, weights, {}};
+  Before before;
+  while (undecided.keys.size() > kFew && Narrow(goal, undecided, before)) {
   }
-  while (undecided_.size() > kFew &&
-         Narrow(list, undecided_.size(), [this](size_t i) { return undecided_[i]; })) {
-  }
+  found_.resize(std::max(found_.size(), undecided.keys.size()));
+  const std::span<uint32_t> order = std::span(found_).first(undecided.keys.size());
+  std::iota(order.begin(), order.end(), 0);
   const auto by_key = [&](uint32_t a, uint32_t b) {
-    return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
+    return undecided.keys[a] != undecided.keys[b] ? undecided.keys[a] < undecided.keys[b] : a < b;
   };
-  if (!std::is_sorted(undecided_.begin(), undecided_.end(), by_key)) {
-    std::sort(undecided_.begin(), undecided_.end(), by_key);
+  if (!std::is_sorted(order.begin(), order.end(), by_key)) {
+    std::sort(order.begin(), order.end(), by_key);
   }
-  size_t last = 0;
-  for (size_t i = 0; i < undecided_.size() && (before_.weight < mass || before_.count < least);
-       ++i) {
-    before_.weight += weights[undecided_[i]];
-    ++before_.count;
-    last = i;
+  uint32_t last = 0;
+  for (size_t i = 0; i < order.size() && !goal.IsReached(before); ++i) {
+    last = order[i];
+    before.weight += undecided.weights[last];
+    ++before.count;
   }
-  return {keys[undecided_[last]], undecided_[last]};
+  return {undecided.keys[last], undecided.index(last)};
 }
 
 Cut Selection::AtCount(std::span<const double> keys, size_t count) {

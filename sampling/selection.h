@@ -13,10 +13,6 @@ namespace tokendraw::sampling {
 struct Cut {
   double key = 0;
   size_t index = 0;
-
-  bool Keeps(double other_key, size_t other_index) const {
-    return (other_key < key) | ((other_key == key) & (other_index <= index));
-  }
 };
 
 // Finds cuts. Owns buffers that are reused. Lists are not empty.
@@ -33,23 +29,39 @@ class Selection {
   Cut AtCount(std::span<const double> keys, size_t count);
 
  private:
-  struct List {
+  // Where the cut is.
+  struct Undecided {
     std::span<const double> keys;
     std::span<const double> weights;
-    double mass;
-    size_t least;
+    std::span<const uint32_t> indices;  // ascending; empty: 0, 1, 2, ...
+
+    uint32_t index(size_t i) const {
+      return indices.empty() ? static_cast<uint32_t>(i) : indices[i];
+    }
   };
+  // What is before it.
   struct Before {
     double weight = 0;
     size_t count = 0;
   };
+  struct Goal {
+    double mass;
+    size_t least;
 
-  template <typename Index>
-  bool Narrow(const List& list, size_t count, const Index& index);
+    bool IsReached(const Before& before) const {
+      return before.weight >= mass && before.count >= least;
+    }
+  };
 
-  std::vector<uint32_t> undecided_;  // indices, ascending
-  std::vector<uint8_t> bin_of_;      // of the undecided
-  Before before_;                    // the undecided
+  bool Narrow(const Goal& goal, Undecided& undecided, Before& before);
+
+  // Of the undecided.
+  std::vector<double> keys_;
+  std::vector<double> weights_;
+  std::vector<uint32_t> indices_;
+  std::vector<int32_t> bins_;
+  std::vector<uint32_t> found_;
+
   std::vector<Cut> ranks_;
 };
 

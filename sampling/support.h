@@ -78,9 +78,12 @@ class Support {
   // Sum of e^(logit - max), with the logits as they were before Temper.
   double SumExpOfLogits(double max);
   // Of e = e^((x - m) / temperature): its sum, and the sum of its square.
+  struct SquaredSums {
+    double exp, squares;
+  };
   SquaredSums SumExpSquared(double temperature);
   // Population standard deviation of x, p aside.
-  double Stddev() const;
+  double Stddev();
 
   // Keeps the tokens of which `keep` is true, which never becomes false as x grows. At least
   // min(min_keep, Size()) of the order "largest first" stay.
@@ -124,13 +127,12 @@ class Support {
     std::span<const int32_t> ids() const { return std::span(id_room).first(size); }  // ascending
     std::span<const float> logits() const { return std::span(logit_room).first(size); }
     void Grow(size_t room);
-    void Append(int32_t id, float logit);
   };
 
   // Whatever rows of so many tokens hold, nothing will be allocated for them after the first.
   void Reserve(size_t tokens);
-  // What the whole row says about its softmax, with y = x - m.
-  const WeightedSums& RowSums();
+  // Of the row: `request` is in terms of logits, not of values.
+  const RowSums& SumOverRow(const SumRequest& request);
   // Of the list: e^y, with sum list_sum_.
   std::span<const double> Weights();
 
@@ -149,6 +151,8 @@ class Support {
   double FirstReach(double inside, double sum, double center);
   // The rank-th largest block maximum of the row, or the smallest.
   float BlockMaxAt(size_t rank);
+  // Keeps in the list what is up to `cut`; keys are those of the list.
+  void KeepUpTo(const Cut& cut, std::span<const double> keys);
   // keep(i) for each index in the list; not none.
   template <typename Keep>
   void KeepListed(const Keep& keep);
@@ -160,12 +164,14 @@ class Support {
   Tempering tempering_;
   bool tempered_ = false;
 
-  std::optional<WeightedSums> row_sums_;
-  std::vector<double> weights_;  // of the list, if weights_valid_; room that only grows
+  SumRequest row_request_;
+  std::optional<RowSums> row_sums_;  // what row_request_ asks for
+  std::vector<double> weights_;      // of the list, if weights_valid_; room that only grows
   double list_sum_ = 0;
   bool weights_valid_ = false;
 
   FloatRow own_row_;  // the row without what RemoveIf took
+  std::vector<int32_t> removed_;
   List found_;
   Selection selection_;
   std::vector<double> keys_;

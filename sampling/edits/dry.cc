@@ -41,7 +41,7 @@ void ComputePenalties(float multiplier, float base, size_t max_exponent,
 
 // With the newest token first, a repeat of length n that token s[i - 1] would extend is a common
 // beginning of s and of s from i on. No match goes past the newest breaker.
-void ApplyDry(const Params& params, const History& history, EditBuffers& buffers, FloatRow& row) {
+void ApplyDry(const Params& params, const History& history, EditBuffers& buffers, Patches& row) {
   if (params.dry_multiplier == 0) return;
   std::vector<int32_t>& newest_first = buffers.newest_first;
   ReverseWindow(history, params.dry_penalty_last_n, newest_first);

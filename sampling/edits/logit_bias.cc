@@ -3,7 +3,7 @@
 namespace tokendraw::sampling {
 
 // x += bias.
-void ApplyLogitBias(std::span<const LogitBias> biases, FloatRow& row) {
+void ApplyLogitBias(std::span<const LogitBias> biases, Patches& row) {
   for (const LogitBias& bias : biases) row.Set(bias.id, row.logit(bias.id) + bias.bias);
 }
 

@@ -41,7 +41,7 @@ void CountHistory(const History& history, int32_t last_n, EditBuffers& buffers) 
 
 // Once per distinct id: x > 0 ? x / r : x * r.
 void ApplyRepetitionPenalty(float repetition_penalty, std::span<const TokenCount> counts,
-                            FloatRow& row) {
+                            Patches& row) {
   if (repetition_penalty == 1) return;
   for (const TokenCount& count : counts) {
     if (count.output_count == 0 && count.prompt_count == 0) continue;
@@ -53,7 +53,7 @@ void ApplyRepetitionPenalty(float repetition_penalty, std::span<const TokenCount
 // x -= frequency * count + (count > 0 ? presence : 0).
 void ApplyFrequencyAndPresencePenalty(float frequency_penalty, float presence_penalty,
                                       FrequencyScope scope, std::span<const TokenCount> counts,
-                                      FloatRow& row) {
+                                      Patches& row) {
   if (frequency_penalty == 0 && presence_penalty == 0) return;
   for (const TokenCount& token : counts) {
     int64_t count = token.output_count;

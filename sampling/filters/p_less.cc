@@ -7,7 +7,7 @@ namespace tokendraw::sampling {
 // Rounding can lift the sum above the largest q, hence "all tied with m".
 void ApplyPLess(double temperature, int32_t min_keep, Support& support) {
   const double max = support.Max();
-  const SquaredSums sums = support.SumExpSquared(temperature);
+  const Support::SquaredSums sums = support.SumExpSquared(temperature);
   support.KeepLargest(
       [=](double x) { return x == max || Exp((x - max) / temperature) * sums.exp >= sums.squares; },
       min_keep);

@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tokendraw::sampling::HWY_NAMESPACE {
 
-// e^y below e^-85 counts as 0: 2^18 such tokens together are below 1e-31.
+// Smaller y, -inf too, count as this: 2^18 such tokens together are below 1e-31 of the largest.
 inline constexpr float kNegligible = -85.0f;
 
 inline constexpr float kLn2F = 0x1.62e43p-1f;
@@ -38,7 +38,8 @@ HWY_INLINE VF32 Scale(VF32 p, hn::Vec<I32> n) {
   return hn::BitCast(F32(), hn::Add(hn::BitCast(I32(), p), hn::ShiftLeft<23>(n)));
 }
 
-// Terms of a sum over logits x: from one vector of them come e^y / Unit(), in `exp`, and y. Unlike
+// Terms of a sum over logits x <= max: from one vector of them come e^y / Unit(), in `exp`, and y.
+// Two sets of terms differ in their units by 2 to the difference of Exponent(). Unlike
 // a function, a class has its constants ready; unlike a struct, two references can be vectors of
 // SVE.
 
@@ -46,10 +47,11 @@ HWY_INLINE VF32 Scale(VF32 p, hn::Vec<I32> n) {
 // the error of r does not grow with x. The unit is e^-max * 2^n_max.
 class PlainTerms {
  public:
-  static constexpr double kLargestMax = 1024;  // in magnitude
-
-  explicit PlainTerms(float max)
+  // The temperature is 1.
+  PlainTerms(float max, double)
       : max_(max), n_max_(static_cast<float>(std::ceil(max * exp_constants::kLog2E))) {}
+
+  static bool Fits(float max, double) { return std::abs(max) <= 1024; }
 
   HWY_INLINE void operator()(VF32 x, VF32& exp, VF32& y) const {
     const F32 d;
@@ -60,11 +62,11 @@ class PlainTerms {
     const VF32 n = hn::Sub(t, round);
     const VF32 r = hn::Sub(hn::Sub(clamped, hn::Mul(n, hn::Set(d, 0x1.62ep-1f))),
                            hn::Mul(n, hn::Set(d, 0x1.0bfbe8p-15f)));
-    const VF32 e = Scale(ExpNearZero(r), hn::BitCast(I32(), t));
-    exp = hn::IfThenElseZero(hn::Ge(x, lowest), e);
+    exp = Scale(ExpNearZero(r), hn::BitCast(I32(), t));
     y = hn::Sub(clamped, hn::Set(d, max_));
   }
 
+  int Exponent() const { return static_cast<int>(n_max_); }
   double Unit() const {
     const double n = n_max_;
     return Exp((max_ - n * exp_constants::kLn2High) - n * exp_constants::kLn2Low);
@@ -79,9 +81,6 @@ class PlainTerms {
 // halves of 12 bits, whose product is exact. The unit is e^(-max / temperature) * 2^n_max.
 class TemperedTerms {
  public:
-  static constexpr double kLargestMax = 1024;  // in magnitude, of max * log2(e) / temperature
-  static constexpr double kLeastTemperature = 1e-6;
-
   TemperedTerms(float max, double temperature)
       : max_(max),
         per_logit_(exp_constants::kLog2E / temperature),
@@ -90,7 +89,12 @@ class TemperedTerms {
         scale_high_(std::bit_cast<float>(std::bit_cast<uint32_t>(scale_) & kUpperHalf)),
         scale_low_(static_cast<float>(per_logit_ - scale_high_)),
         per_temperature_(static_cast<float>(1 / temperature)),
-        lowest_(LowestOf(max, temperature)) {}
+        lowest_(static_cast<float>(std::max<double>(max + kNegligible * temperature,
+                                                    std::numeric_limits<float>::lowest()))) {}
+
+  static bool Fits(float max, double temperature) {
+    return temperature >= 1e-6 && std::abs(max) * exp_constants::kLog2E / temperature <= 1024;
+  }
 
   HWY_INLINE void operator()(VF32 x, VF32& exp, VF32& y) const {
     const F32 d;
@@ -103,19 +107,14 @@ class TemperedTerms {
     const VF32 round = hn::Set(d, 0x1.8p23f - n_max_);
     const VF32 t = hn::Add(hn::Add(product, rest), round);
     const VF32 r = hn::Mul(hn::Add(hn::Sub(product, hn::Sub(t, round)), rest), hn::Set(d, kLn2F));
-    const VF32 e = Scale(ExpNearZero(r), hn::BitCast(I32(), t));
-    exp = hn::IfThenElseZero(hn::Ge(x, lowest), e);
+    exp = Scale(ExpNearZero(r), hn::BitCast(I32(), t));
     y = hn::Mul(hn::Sub(clamped, hn::Set(d, max_)), hn::Set(d, per_temperature_));
   }
 
+  int Exponent() const { return static_cast<int>(n_max_); }
   double Unit() const {
     const double n = n_max_;
     return Exp((max_ * per_logit_ - n) * (exp_constants::kLn2High + exp_constants::kLn2Low));
-  }
-
-  static float LowestOf(double max, double temperature) {
-    return static_cast<float>(
-        std::max<double>(max + kNegligible * temperature, std::numeric_limits<float>::lowest()));
   }
 
  private:
@@ -131,20 +130,19 @@ class TemperedTerms {
   float lowest_;
 };
 
-// The same reduced in double, for logits and temperatures that the other two cannot take. Unit 1.
+// The same reduced in double, for logits and temperatures that the other two cannot take. Unit 1:
+// `max` must be that of the whole row from the start.
 class WideTerms {
  public:
   WideTerms(float max, double temperature)
       : max_(max),
         // Bounded, so that 0 times it is 0.
-        per_logit_(std::min(exp_constants::kLog2E / temperature, 1e300)),
-        lowest_(TemperedTerms::LowestOf(max, temperature)) {}
+        per_logit_(std::min(exp_constants::kLog2E / temperature, 1e300)) {}
 
   HWY_INLINE void operator()(VF32 x, VF32& exp, VF32& y) const {
     const F32 d;
     const HalfF32 half;
-    const VF32 lowest = hn::Set(d, lowest_);
-    const VF32 clamped = hn::Max(x, lowest);
+    const VF32 clamped = hn::Max(x, hn::Set(d, std::numeric_limits<float>::lowest()));
     const VF64 low = Log2Of(LowerDoubles(clamped)), high = Log2Of(UpperDoubles(clamped));
     const auto round = hn::Set(F64(), exp_constants::kRound);
     const VF64 low_t = hn::Add(low, round), high_t = hn::Add(high, round);
@@ -154,10 +152,13 @@ class WideTerms {
     const VF32 r =
         hn::Mul(hn::Combine(d, hn::DemoteTo(half, high_r), hn::DemoteTo(half, low_r)), ln2);
     const auto n = hn::ConcatEven(I32(), hn::BitCast(I32(), high_t), hn::BitCast(I32(), low_t));
-    exp = hn::IfThenElseZero(hn::Ge(x, lowest), Scale(ExpNearZero(r), n));
+    exp = Scale(ExpNearZero(r), n);
     y = hn::Mul(hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low)), ln2);
   }
 
+  static bool Fits(float, double) { return true; }
+
+  int Exponent() const { return 0; }
   double Unit() const { return 1; }
 
  private:
@@ -170,7 +171,6 @@ class WideTerms {
 
   double max_;
   double per_logit_;
-  float lowest_;
 };
 
 }  // namespace tokendraw::sampling::HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// From rows to lists of tokens, and the weights of a list.
+// The numbers that go with a list of tokens.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sampling/kernels/lists.cc"
 //
@@ -12,68 +12,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace tokendraw::sampling::HWY_NAMESPACE {
 namespace {
-
-// By bits of a mask of eight lanes: the lanes whose bit is 1, in order.
-constexpr std::array<std::array<uint8_t, 8>, 256> MakeChosenLanes() {
-  std::array<std::array<uint8_t, 8>, 256> chosen{};
-  for (size_t bits = 0; bits < chosen.size(); ++bits) {
-    size_t size = 0;
-    for (uint8_t lane = 0; lane < 8; ++lane) {
-      if (bits >> lane & 1) chosen[bits][size++] = lane;
-    }
-  }
-  return chosen;
-}
-constexpr auto kChosenLanes = MakeChosenLanes();
-
-// Moves the lanes of `x` and `id` where `mask` is true to the front. (Highway's Compress copies its
-// table to the stack, each time, where g++ compiles it.)
-HWY_INLINE size_t Compress(hn::Mask<F32> mask, VF32& x, hn::Vec<I32>& id) {
-  const F32 d;
-  const I32 di;
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3 || \
-    HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_EMU128
-  uint8_t bits[8] = {};
-  hn::StoreMaskBits(d, mask, bits);
-  const hn::Rebind<uint8_t, U32> bytes;
-  const auto lanes = hn::PromoteTo(U32(), hn::LoadU(bytes, kChosenLanes[bits[0]].data()));
-  x = hn::TableLookupLanes(x, hn::IndicesFromVec(d, lanes));
-  id = hn::TableLookupLanes(id, hn::IndicesFromVec(di, lanes));
-#else
-  x = hn::Compress(x, mask);
-  id = hn::Compress(id, hn::RebindMask(di, mask));
-#endif
-  return hn::CountTrue(d, mask);
-}
-
-// Compresses into a register and stores that: compressing into memory is slow on some CPUs.
-size_t FindBetweenImpl(const float* logits, size_t count, int32_t first_id, float low, float high,
-                       int32_t* ids, float* found) {
-  const F32 d;
-  const I32 di;
-  const size_t lanes = hn::Lanes(d);
-  const auto lowest = hn::Set(d, low), highest = hn::Set(d, high);
-  auto id = hn::Iota(di, first_id);
-  const auto step = hn::Set(di, static_cast<int32_t>(lanes));
-  size_t size = 0, i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    VF32 x = hn::LoadU(d, logits + i);
-    auto chosen_id = id;
-    id = hn::Add(id, step);
-    const auto inside = hn::And(hn::Ge(x, lowest), hn::Le(x, highest));
-    // No branch on whether there is one: in the rows where that matters it is a coin toss.
-    const size_t chosen = Compress(inside, x, chosen_id);
-    hn::StoreU(x, d, found + size);
-    hn::StoreU(chosen_id, di, ids + size);
-    size += chosen;
-  }
-  for (; i < count; ++i) {
-    if (!(logits[i] >= low && logits[i] <= high)) continue;
-    found[size] = logits[i];
-    ids[size++] = first_id + static_cast<int32_t>(i);
-  }
-  return size;
-}
 
 // The scalar Exp, operation by operation.
 HWY_INLINE VF64 VectorExp(VF64 x) {
@@ -119,6 +57,15 @@ class Values {
   const Tempering tempering_;
 };
 
+void ListNegatedImpl(const float* logits, size_t count, const Tempering& tempering, double* keys) {
+  const F64 d;
+  const size_t lanes = hn::Lanes(d);
+  const Values values(tempering);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Neg(values(logits + i)), d, keys + i);
+  for (; i < count; ++i) keys[i] = -tempering(logits[i]);
+}
+
 void ListDistancesImpl(const float* logits, size_t count, const Tempering& tempering, double center,
                        double* keys) {
   const F64 d;
@@ -162,6 +109,55 @@ double ListWeightsImpl(const float* logits, size_t count, double max_value,
   return Fold(partials);
 }
 
+float ListMaxImpl(const float* logits, size_t count) {
+  const F32 d;
+  const size_t lanes = hn::Lanes(d);
+  HWY_ALIGN std::array<float, kPartials> largest;
+  VF32 max = hn::Set(d, kMasked);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) max = hn::Max(max, hn::LoadU(d, logits + i));
+  hn::Store(max, d, largest.data());
+  float result = kMasked;
+  for (size_t lane = 0; lane < lanes; ++lane) result = std::max(result, largest[lane]);
+  for (; i < count; ++i) result = std::max(result, logits[i]);
+  return result;
+}
+
+KeyRange RangeOfImpl(const double* keys, size_t count) {
+  const F64 d;
+  const size_t lanes = hn::Lanes(d);
+  VF64 min = hn::Set(d, keys[0]), max = min;
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const VF64 key = hn::LoadU(d, keys + i);
+    min = hn::Min(min, key);
+    max = hn::Max(max, key);
+  }
+  KeyRange range = {hn::GetLane(hn::MinOfLanes(d, min)), hn::GetLane(hn::MaxOfLanes(d, max))};
+  for (; i < count; ++i) {
+    range.min = std::min(range.min, keys[i]);
+    range.max = std::max(range.max, keys[i]);
+  }
+  return range;
+}
+
+void FindBinsImpl(const double* keys, size_t count, double min, double bins_per_key, int32_t last,
+                  int32_t* bins) {
+  const F64 d;
+  const hn::Rebind<int32_t, F64> di;
+  const size_t lanes = hn::Lanes(d);
+  const auto first_key = hn::Set(d, min), scale = hn::Set(d, bins_per_key);
+  const auto last_bin = hn::Set(di, last);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const VF64 bin = hn::Mul(hn::Sub(hn::LoadU(d, keys + i), first_key), scale);
+    hn::StoreU(hn::Min(hn::DemoteTo(di, bin), last_bin), di, bins + i);
+  }
+  for (; i < count; ++i) {
+    bins[i] = std::min(static_cast<int32_t>((keys[i] - min) * bins_per_key), last);
+  }
+}
+
 }  // namespace
 }  // namespace tokendraw::sampling::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -169,14 +165,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tokendraw::sampling {
 
-HWY_EXPORT(FindBetweenImpl);
+HWY_EXPORT(ListNegatedImpl);
 HWY_EXPORT(ListDistancesImpl);
 HWY_EXPORT(ListWeightsImpl);
+HWY_EXPORT(ListMaxImpl);
+HWY_EXPORT(RangeOfImpl);
+HWY_EXPORT(FindBinsImpl);
 
-size_t FindBetween(std::span<const float> logits, int32_t first_id, float low, float high,
-                   int32_t* ids, float* found) {
-  return HWY_DYNAMIC_DISPATCH(FindBetweenImpl)(logits.data(), logits.size(), first_id, low, high,
-                                               ids, found);
+void ListNegated(std::span<const float> logits, const Tempering& tempering,
+                 std::span<double> keys) {
+  HWY_DYNAMIC_DISPATCH(ListNegatedImpl)(logits.data(), logits.size(), tempering, keys.data());
 }
 
 void ListDistances(std::span<const float> logits, const Tempering& tempering, double center,
@@ -189,6 +187,20 @@ double ListWeights(std::span<const float> logits, float max, const Tempering& te
                    std::span<double> weights) {
   return HWY_DYNAMIC_DISPATCH(ListWeightsImpl)(logits.data(), logits.size(), tempering(max),
                                                tempering, weights.data());
+}
+
+float ListMax(std::span<const float> logits) {
+  return HWY_DYNAMIC_DISPATCH(ListMaxImpl)(logits.data(), logits.size());
+}
+
+KeyRange RangeOf(std::span<const double> keys) {
+  return HWY_DYNAMIC_DISPATCH(RangeOfImpl)(keys.data(), keys.size());
+}
+
+void FindBins(std::span<const double> keys, double min, double bins_per_key, int32_t last,
+              std::span<int32_t> bins) {
+  HWY_DYNAMIC_DISPATCH(FindBinsImpl)
+  (keys.data(), keys.size(), min, bins_per_key, last, bins.data());
 }
 
 }  // namespace tokendraw::sampling

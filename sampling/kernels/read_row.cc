@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "sampling/kernels/simd-inl.h"
+#include "sampling/kernels/row_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tokendraw::sampling::HWY_NAMESPACE {
@@ -58,34 +58,44 @@ struct F16Format {
   }
 };
 
-// Statistics of one block after another.
+// Takes one block after another.
 class Scanner {
  public:
-  // `load(i)` gives the vector of logits from i on as they came, `store(i, x)` what is left of it.
-  template <typename Load, typename Store>
-  HWY_INLINE float Block(const Load& load, const Store& store) {
+  explicit Scanner(AddBlock add) : add_(add) {}
+
+  // Returns the largest logit.
+  HWY_INLINE float Take(const float* block) {
     const F32 d;
-    const size_t lanes = hn::Lanes(d);
     const VF32 infinity = hn::Set(d, std::numeric_limits<float>::infinity());
-    VF32 max = hn::Set(d, kMasked);
-    auto finite = hn::Lt(max, infinity);
-    for (size_t i = 0; i < kBlockSize; i += lanes) {
-      const VF32 came = load(i);
-      finite = hn::And(finite, hn::Lt(came, infinity));  // false for NaN
-      max = hn::Max(max, store(i, came));
+    const size_t lanes = hn::Lanes(d);
+    VF32 even_max = hn::Set(d, kMasked), odd_max = even_max;  // two, so that none waits for another
+    auto even_finite = hn::Lt(even_max, infinity), odd_finite = even_finite;
+    for (size_t i = 0; i < kBlockSize; i += 2 * lanes) {
+      const VF32 even = hn::LoadU(d, block + i), odd = hn::LoadU(d, block + i + lanes);
+      even_finite = hn::And(even_finite, hn::Lt(even, infinity));  // false for NaN
+      odd_finite = hn::And(odd_finite, hn::Lt(odd, infinity));
+      even_max = hn::Max(even_max, even);
+      odd_max = hn::Max(odd_max, odd);
     }
-    scan_.finite = scan_.finite && hn::AllTrue(d, finite);
+    if (!hn::AllTrue(d, hn::And(even_finite, odd_finite))) finite_ = false;
+    const VF32 max = hn::Max(even_max, odd_max);
     // MaxOfLanes of nothing but -inf is the lowest finite float in Highway's emulation.
     const bool masked = hn::AllTrue(d, hn::Eq(max, hn::Set(d, kMasked)));
     const float block_max = masked ? kMasked : hn::GetLane(hn::MaxOfLanes(d, max));
-    scan_.max = std::max(scan_.max, block_max);
+    max_ = std::max(max_, block_max);
+    if (finite_) add_(block, block_max);
     return block_max;
   }
 
-  RowScan scan() const { return scan_; }
+  // What came is not what Take sees.
+  void Expect(bool finite) { finite_ = finite_ && finite; }
+
+  RowScan scan() const { return {.max = max_, .finite = finite_}; }
 
  private:
-  RowScan scan_ = {.max = kMasked};
+  AddBlock add_;
+  float max_ = kMasked;
+  bool finite_ = true;
 };
 
 // Sets the lanes of `x` to -inf whose bit, from bit `first` of `mask` on, is 0.
@@ -98,28 +108,39 @@ HWY_INLINE VF32 Mask(VF32 x, const std::byte* mask, size_t first) {
   return hn::IfThenElse(allowed, x, hn::Set(d, kMasked));
 }
 
+// Decodes a block. Returns whether there is no NaN and no +inf in it, masked or not.
 template <typename Format>
-RowScan ReadFormat(const LogitsRow& row, const std::byte* mask, float* logits, float* block_max) {
+HWY_INLINE bool DecodeBlock(const std::byte* block, const std::byte* mask, float* logits) {
+  const F32 d;
+  const VF32 infinity = hn::Set(d, std::numeric_limits<float>::infinity());
+  auto finite = hn::Lt(hn::Zero(d), infinity);
+  for (size_t i = 0; i < kBlockSize; i += hn::Lanes(d)) {
+    const VF32 x = Format::Load(block + i * sizeof(typename Format::Element));
+    finite = hn::And(finite, hn::Lt(x, infinity));
+    hn::StoreU(mask == nullptr ? x : Mask(x, mask, i), d, logits + i);
+  }
+  return hn::AllTrue(d, finite);
+}
+
+template <typename Format>
+void ReadFormat(const LogitsRow& row, const std::byte* mask, std::span<const Patch> patches,
+                float* logits, float* block_max, Scanner& scanner) {
   using Element = typename Format::Element;
   constexpr size_t kMaskBytes = kBlockSize / 8;
-  const F32 d;
   const auto* bytes = static_cast<const std::byte*>(row.data);
   const auto count = static_cast<size_t>(row.vocab_size);
-  const size_t whole = count / kBlockSize;
-  Scanner scanner;
+  auto patch = patches.begin();
   const auto read_block = [&](const std::byte* block, const std::byte* bits,
                               size_t index) HWY_ATTR {
-    float* out = logits + index * kBlockSize;
-    const auto load = [&](size_t i) HWY_ATTR { return Format::Load(block + i * sizeof(Element)); };
-    const auto store_all = [&](size_t i, VF32 x) HWY_ATTR {
-      hn::StoreU(x, d, out + i);
-      return x;
-    };
-    const auto store_allowed = [&](size_t i, VF32 x)
-                                   HWY_ATTR { return store_all(i, Mask(x, bits, i)); };
-    block_max[index] =
-        bits == nullptr ? scanner.Block(load, store_all) : scanner.Block(load, store_allowed);
+    float* const out = logits + index * kBlockSize;
+    scanner.Expect(DecodeBlock<Format>(block, bits, out));
+    for (; patch != patches.end() && static_cast<size_t>(patch->id) / kBlockSize == index;
+         ++patch) {
+      logits[patch->id] = patch->logit;
+    }
+    block_max[index] = scanner.Take(out);
   };
+  const size_t whole = count / kBlockSize;
   for (size_t index = 0; index < whole; ++index) {
     read_block(bytes + index * kBlockSize * sizeof(Element),
                mask == nullptr ? nullptr : mask + index * kMaskBytes, index);
@@ -134,30 +155,54 @@ RowScan ReadFormat(const LogitsRow& row, const std::byte* mask, float* logits, f
     read_block(reinterpret_cast<const std::byte*>(padded.data()),
                mask == nullptr ? nullptr : bits.data(), whole);
   }
-  return scanner.scan();
 }
 
-RowScan ReadRowImpl(const LogitsRow& row, const std::byte* mask, float* logits, float* block_max) {
+// Runs `read`, which gives a Scanner the blocks of a row.
+template <typename Read>
+HWY_INLINE RowScan Scan(const SumRequest& request, const Read& read) {
+  RowScan scan;
+  const auto feed = [&](AddBlock add) HWY_ATTR {
+    Scanner scanner(add);
+    read(scanner);
+    scan = scanner.scan();
+  };
+  scan.sums = SumFedBlocks(request, feed);
+  return scan;
+}
+
+RowScan ReadRowImpl(const LogitsRow& row, const std::byte* mask, std::span<const Patch> patches,
+                    const SumRequest& request, float* logits, float* block_max) {
+  return Scan(request, [&](Scanner& scanner) HWY_ATTR {
+    switch (row.type) {
+      case DataType::kF32:
+        return ReadFormat<F32Format>(row, mask, patches, logits, block_max, scanner);
+      case DataType::kF16:
+        return ReadFormat<F16Format>(row, mask, patches, logits, block_max, scanner);
+      case DataType::kBF16:
+        return ReadFormat<BF16Format>(row, mask, patches, logits, block_max, scanner);
+    }
+  });
+}
+
+RowScan ScanRowImpl(Blocks blocks, const SumRequest& request, float* block_max) {
+  return Scan(request, [&](Scanner& scanner) HWY_ATTR {
+    for (size_t i = 0; i < blocks.size(); ++i) block_max[i] = scanner.Take(blocks[i]);
+  });
+}
+
+float ReadLogitImpl(const LogitsRow& row, size_t id) {
+  const auto* bytes = static_cast<const std::byte*>(row.data);
+  std::array<std::byte, kPartials * sizeof(float)> element{};  // of at least one vector
+  std::memcpy(element.data(), bytes + id * ElementSize(row.type), ElementSize(row.type));
   switch (row.type) {
     case DataType::kF32:
-      return ReadFormat<F32Format>(row, mask, logits, block_max);
+      return hn::GetLane(F32Format::Load(element.data()));
     case DataType::kF16:
-      return ReadFormat<F16Format>(row, mask, logits, block_max);
+      return hn::GetLane(F16Format::Load(element.data()));
     case DataType::kBF16:
-      return ReadFormat<BF16Format>(row, mask, logits, block_max);
+      return hn::GetLane(BF16Format::Load(element.data()));
   }
-  return {};
-}
-
-RowScan ScanRowImpl(std::span<const float> logits, float* block_max) {
-  const F32 d;
-  Scanner scanner;
-  ForEachBlock(logits, [&](const float* block, size_t index) HWY_ATTR {
-    const auto load = [&](size_t i) HWY_ATTR { return hn::LoadU(d, block + i); };
-    const auto keep = [](size_t, VF32 x) HWY_ATTR { return x; };
-    block_max[index] = scanner.Block(load, keep);
-  });
-  return scanner.scan();
+  return 0;
 }
 
 }  // namespace
@@ -171,21 +216,20 @@ static_assert(std::endian::native == std::endian::little, "rows are little-endia
 
 HWY_EXPORT(ReadRowImpl);
 HWY_EXPORT(ScanRowImpl);
+HWY_EXPORT(ReadLogitImpl);
 
-RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, float* logits,
-                std::span<float> block_max) {
-  return HWY_DYNAMIC_DISPATCH(ReadRowImpl)(row, allowed_mask, logits, block_max.data());
+RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
+                const SumRequest& request, float* logits, std::span<float> block_max) {
+  return HWY_DYNAMIC_DISPATCH(ReadRowImpl)(row, allowed_mask, patches, request, logits,
+                                           block_max.data());
 }
 
-RowScan ScanRow(std::span<const float> logits, std::span<float> block_max) {
-  return HWY_DYNAMIC_DISPATCH(ScanRowImpl)(logits, block_max.data());
+RowScan ScanRow(Blocks blocks, const SumRequest& request, std::span<float> block_max) {
+  return HWY_DYNAMIC_DISPATCH(ScanRowImpl)(blocks, request, block_max.data());
 }
 
-int32_t FirstNotFinite(std::span<const float> logits) {
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (!(logits[i] <= std::numeric_limits<float>::max())) return static_cast<int32_t>(i);
-  }
-  return -1;
+float ReadLogit(const LogitsRow& row, int32_t id) {
+  return HWY_DYNAMIC_DISPATCH(ReadLogitImpl)(row, static_cast<size_t>(id));
 }
 
 size_t ElementSize(DataType type) {

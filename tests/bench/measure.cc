@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "sampling/kernels.h"
+#include "sampling/row.h"
 #include "sampling/sampler.h"
 
 namespace tokendraw::bench {
@@ -22,15 +23,14 @@ constexpr std::array kContenders = {kFloor, kOurs, kPeer};
 // is in the cache; llama.cpp's token array is shared in the same way.
 class Worker {
  public:
-  Worker(const PeerApi& api, std::span<const Chain> chains, int32_t vocab_size)
-      : chains_(chains), block_max_(sampling::BlockCount(static_cast<size_t>(vocab_size))) {
+  Worker(const PeerApi& api, std::span<const Chain> chains, int32_t vocab_size) : chains_(chains) {
     for (const Chain& chain : chains) peers_.emplace_back(api, chain, vocab_size);
   }
 
   void Run(Contender contender, size_t chain, std::span<const float> logits) {
     switch (contender) {
       case kFloor:
-        sampling::SumExp(logits, sampling::ScanRow(logits, block_max_).max, 1);
+        RunFloor(logits);
         break;
       case kOurs:
         Sample(chains_[chain], logits);
@@ -51,11 +51,18 @@ class Worker {
     sampler_.Sample(chain.params, input, result_);
   }
 
+  // The largest logit, then the sum of exponentials.
+  void RunFloor(std::span<const float> logits) {
+    row_.Read({.data = logits.data(), .vocab_size = static_cast<int32_t>(logits.size())}, nullptr,
+              {}, {});
+    sampling::SumRow(row_.blocks(), row_.block_max(), {.kind = sampling::SumRequest::Kind::kExp});
+  }
+
   std::span<const Chain> chains_;
   sampling::Sampler sampler_;
   sampling::RowResult result_;
   uint64_t position_ = 0;
-  std::vector<float> block_max_;
+  sampling::FloatRow row_;
   std::vector<PeerChain> peers_;
   std::vector<PeerApi::TokenData> tokens_;
 };

@@ -15,8 +15,8 @@ std::vector<std::byte> MaskOf(size_t size, const IdList& ids) {
 
 Row Masked(const Row& row, const std::vector<std::byte>& mask) {
   FloatRow masked;
-  EXPECT_EQ(masked.Read(InputOf(row).logits, mask.data(), false), -1);
-  return {masked.logits().begin(), masked.logits().end()};
+  EXPECT_EQ(masked.Read(InputOf(row).logits, mask.data(), {}, {}), -1);
+  return LogitsOf(masked);
 }
 
 IdList Allowed(size_t size, const std::vector<std::byte>& mask) {

@@ -8,7 +8,7 @@ namespace {
 
 Row Penalised(const Params& params, const History& history, const Row& row) {
   EditBuffers buffers;
-  return Edited(row, [&](FloatRow& edited) { ApplyDry(params, history, buffers, edited); });
+  return Edited(row, [&](Patches& edited) { ApplyDry(params, history, buffers, edited); });
 }
 
 // What DRY takes from each of ten tokens at logit 0.

@@ -70,47 +70,92 @@ class KernelTargetsTest : public hwy::TestWithParamTarget {
 };
 HWY_TARGET_INSTANTIATE_TEST_SUITE_P(KernelTargetsTest);
 
+const std::vector<SumRequest>& Requests() {
+  using Kind = SumRequest::Kind;
+  static const auto* const kRequests = [] {
+    auto* requests = new std::vector<SumRequest>{{Kind::kNone, 1}, {Kind::kStddev, 1}};
+    for (const Kind kind : {Kind::kExp, Kind::kWeighted, Kind::kSquared}) {
+      for (const double temperature : {1.0, 0.7, 1.9, 0.01, 1e-7, 1e6, 5e-324}) {
+        requests->push_back({kind, temperature});
+      }
+    }
+    return requests;
+  }();
+  return *kRequests;
+}
+
+void AppendSums(const RowSums& sums, std::string& bits) {
+  for (const double sum : {sums.exp, sums.weighted, sums.squared, sums.stddev}) Append(sum, bits);
+}
+
+// What is summed while reading has the bits of what is summed later.
 TEST_P(KernelTargetsTest, ReadRow) {
-  ForEachRow([](Row row, std::string& bits) {
+  ForEachRow([](const Row& row, std::string& bits) {
     const auto size = static_cast<int32_t>(row.size());
     std::mt19937 random(7);
     std::vector<std::byte> mask((row.size() + 31) / 32 * 4);
     for (std::byte& byte : mask) byte = static_cast<std::byte>(random());
-    for (const std::byte* use :
-         {static_cast<const std::byte*>(nullptr), std::as_const(mask).data()}) {
+    std::vector<Patch> patches;
+    for (int32_t id = 3; id < size; id += 1 + static_cast<int32_t>(random() % 300)) {
+      patches.push_back({id, 1.5f});
+    }
+    const std::byte* const masks[] = {nullptr, mask.data()};
+    for (size_t i = 0; i < Requests().size(); ++i) {
+      const SumRequest& request = Requests()[i];
       for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBF16}) {
         const size_t blocks = BlockCount(row.size());
         Row logits(blocks * kBlockSize), block_max(blocks);
-        const RowScan scan = ReadRow({row.data(), type, size}, use, logits.data(), block_max);
+        const RowScan scan = ReadRow({row.data(), type, size}, masks[i % 2],
+                                     std::span(patches).first(i % 3 == 0 ? 0 : patches.size()),
+                                     request, logits.data(), block_max);
         Append(scan.finite, bits);
         if (!scan.finite) continue;  // maxima of NaN are nobody's business
         Append(scan.max, bits);
         AppendAll(std::span<const float>(logits), bits);
         AppendAll(std::span<const float>(block_max), bits);
+        if (!scan.sums || scan.max == -kInf) continue;
+        AppendSums(*scan.sums, bits);
+        std::vector<const float*> in_place;
+        for (size_t block = 0; block < blocks; ++block) {
+          in_place.push_back(&logits[block * kBlockSize]);
+        }
+        const RowSums later = SumRow(in_place, block_max, request);
+        ASSERT_EQ(std::memcmp(&later, &*scan.sums, sizeof(later)), 0);
       }
     }
-    row[row.size() / 2] = kNan;
-    Row block_max(BlockCount(row.size()));
-    EXPECT_FALSE(ScanRow(row, block_max).finite);
-    row[row.size() / 2] = kInf;
-    EXPECT_FALSE(ScanRow(row, block_max).finite);
-    row[row.size() / 2] = -kInf;
-    const RowScan scan = ScanRow(row, block_max);
-    EXPECT_TRUE(scan.finite);
-    EXPECT_EQ(scan.max, Max(row));
+  });
+}
+
+TEST_P(KernelTargetsTest, FindsWhatIsNotFinite) {
+  ForEachRow([](Row row, std::string& bits) {
+    FloatRow in_place;
+    const auto read = [&](float logit) {
+      row[row.size() / 2] = logit;
+      return in_place.Read(InputOf(row).logits, nullptr, {}, {});
+    };
+    EXPECT_EQ(read(kNan), static_cast<int32_t>(row.size() / 2));
+    EXPECT_EQ(read(-kNan), static_cast<int32_t>(row.size() / 2));
+    EXPECT_EQ(read(kInf), static_cast<int32_t>(row.size() / 2));
+    EXPECT_EQ(read(-kInf), -1);
+    EXPECT_EQ(in_place.max(), Max(row));
+    Append(in_place.max(), bits);
   });
 }
 
 TEST_P(KernelTargetsTest, RowSums) {
   ForEachRow([](const Row& row, std::string& bits) {
-    for (const double temperature : {1.0, 0.7, 1.9, 0.01, 1e-7, 1e6, 5e-324}) {
-      Append(SumExp(row, Max(row), temperature), bits);
-      const WeightedSums weighted = SumExpWeighted(row, Max(row), temperature);
-      Append(weighted, bits);
-      Append(SumExpSquared(row, Max(row), temperature), bits);
-      EXPECT_EQ(weighted.exp, SumExp(row, Max(row), temperature));
+    FloatRow in_place;
+    in_place.Read(InputOf(row).logits, nullptr, {}, {});
+    const auto sum = [&](const SumRequest& request) {
+      return SumRow(in_place.blocks(), in_place.block_max(), request);
+    };
+    for (const SumRequest& request : Requests()) {
+      const RowSums sums = sum(request);
+      AppendSums(sums, bits);
+      if (sums.exp > 0) {
+        EXPECT_EQ(sums.exp, sum({SumRequest::Kind::kExp, request.temperature}).exp);
+      }
     }
-    Append(SumDeviations(row, Max(row)), bits);
   });
 }
 
@@ -135,7 +180,57 @@ TEST_P(KernelTargetsTest, Lists) {
       }
       ListDistances(row, tempering, -0.75, values);
       AppendAll(std::span<const double>(values), bits);
+      ListNegated(row, tempering, values);
+      for (size_t i = 0; i < row.size(); ++i) ASSERT_EQ(values[i], -tempering(row[i])) << i;
     }
+  });
+}
+
+TEST_P(KernelTargetsTest, Compaction) {
+  ForEachRow([](const Row& row, std::string& bits) {
+    std::vector<double> keys(row.size());
+    ListNegated(row, {.pivot = Max(row), .temperature = 3e38}, keys);  // with ties
+    const KeyRange range = RangeOf(keys);
+    EXPECT_EQ(range.min, *std::min_element(keys.begin(), keys.end()));
+    EXPECT_EQ(range.max, *std::max_element(keys.begin(), keys.end()));
+    EXPECT_EQ(ListMax(row), Max(row));
+
+    std::vector<int32_t> bins(row.size());
+    const double scale = range.max > range.min ? 20 / (range.max - range.min) : 1;
+    FindBins(keys, range.min, scale, 15, bins);
+    for (size_t i = 0; i < row.size(); ++i) {
+      ASSERT_EQ(bins[i], std::min(static_cast<int32_t>((keys[i] - range.min) * scale), 15)) << i;
+    }
+    for (const int32_t bin : {0, bins[0], 15}) {
+      std::vector<uint32_t> found(row.size()), expected;
+      found.resize(FindInBin(bins, bin, found.data()));
+      for (size_t i = 0; i < row.size(); ++i) {
+        if (bins[i] == bin) expected.push_back(static_cast<uint32_t>(i));
+      }
+      ASSERT_EQ(found, expected);
+    }
+
+    for (const Limit kind : {Limit::kAtMost, Limit::kBelow}) {
+      const double limit = keys[row.size() / 2];
+      const size_t first = row.size() / 3, out = row.size() / 5;
+      std::vector<int32_t> ids = FirstIds(row.size()), expected_ids = ids;
+      Row logits = row, expected = row;
+      size_t size = out;
+      for (size_t i = first; i < row.size(); ++i) {
+        if (kind == Limit::kAtMost ? keys[i] > limit : keys[i] >= limit) continue;
+        expected_ids[size] = static_cast<int32_t>(i);
+        expected[size++] = row[i];
+      }
+      const size_t kept = CompressList(std::span(keys).subspan(first), kind, limit, first, out,
+                                       ids.data(), logits.data());
+      ASSERT_EQ(out + kept, size);
+      ASSERT_TRUE(std::equal(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(size),
+                             expected_ids.begin()));
+      AppendAll(std::span<const float>(logits).first(size), bits);
+      ASSERT_TRUE(std::equal(logits.begin(), logits.begin() + static_cast<std::ptrdiff_t>(size),
+                             expected.begin()));
+    }
+    bits += '.';
   });
 }
 

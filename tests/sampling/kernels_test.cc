@@ -110,22 +110,26 @@ TEST(KernelsTest, BitsOfSumsArePinned) {
       bits = bits * 6364136223846793005 + 1442695040888963407;
       row.push_back(static_cast<float>(bits >> 40) * 0x1p-20f - 8);
     }
-    const float max = *std::max_element(row.begin(), row.end());
+    FloatRow blocks;
+    blocks.Read(InputOf(row).logits, nullptr, {}, {});
+    const float max = blocks.max();
+    const auto sums = [&](SumRequest::Kind kind, double temperature) {
+      return SumRow(blocks.blocks(), blocks.block_max(), {kind, temperature});
+    };
     for (const double temperature : {1.0, 0.7, 1e-4}) {
-      const WeightedSums weighted = SumExpWeighted(row, max, temperature);
-      const SquaredSums squared = SumExpSquared(row, max, temperature);
+      const RowSums weighted = sums(SumRequest::Kind::kWeighted, temperature);
+      const RowSums squared = sums(SumRequest::Kind::kSquared, temperature);
       weights.resize(size);
       const double listed = ListWeights(row, max, {max, temperature}, weights);
       for (const double value :
-           {weighted.exp, weighted.weighted, squared.exp, squared.squares, listed}) {
+           {weighted.exp, weighted.weighted, squared.exp, squared.squared, listed}) {
         hash = Hash(hash, value);
       }
       EXPECT_NEAR(weighted.exp, listed, 1e-6 * listed);
     }
-    const PlainSums plain = SumDeviations(row, max);
-    hash = Hash(Hash(hash, plain.sum), plain.squares);
+    hash = Hash(hash, sums(SumRequest::Kind::kStddev, 1).stddev);
   }
-  EXPECT_EQ(hash, 0xa7c5f6f4d82e2540ULL);
+  EXPECT_EQ(hash, 0xcc7ba54c2c9964b6ULL);
 }
 
 TEST(KernelsTest, SumHasSixteenPartialsInAFixedOrder) {
@@ -159,12 +163,17 @@ TEST(KernelsTest, SumHasSixteenPartialsInAFixedOrder) {
 Row Decoded(const LogitsRow& row) {
   const size_t blocks = BlockCount(static_cast<size_t>(row.vocab_size));
   Row logits(blocks * kBlockSize, kNan), block_max(blocks);
-  ReadRow(row, nullptr, logits.data(), block_max);
+  ReadRow(row, nullptr, {}, {}, logits.data(), block_max);
   logits.resize(static_cast<size_t>(row.vocab_size));
   return logits;
 }
 
-float DecodeOne(uint16_t bits, DataType type) { return Decoded({&bits, type, 1})[0]; }
+float DecodeOne(uint16_t bits, DataType type) {
+  const float value = ReadLogit({&bits, type, 1}, 0);
+  const float decoded = Decoded({&bits, type, 1})[0];
+  EXPECT_EQ(std::bit_cast<uint32_t>(value), std::bit_cast<uint32_t>(decoded));
+  return value;
+}
 
 TEST(KernelsTest, DecodesAllF16) {
   int nans = 0;
@@ -221,19 +230,6 @@ TEST(KernelsTest, F32KeepsEveryBit) {
   const Row row = {kNan, -kNan, kInf, -0.0f, 0x1p-149f, 3.4e38f};
   const Row decoded = Decoded({row.data(), DataType::kF32, 6});
   EXPECT_EQ(std::memcmp(row.data(), decoded.data(), sizeof(float) * row.size()), 0);
-}
-
-TEST(KernelsTest, FirstNotFiniteFindsNanAndPlusInfinity) {
-  EXPECT_EQ(FirstNotFinite(Row{}), -1);
-  EXPECT_EQ(FirstNotFinite(Row{0, -kInf, 3.4028234e38f, -3.4028234e38f}), -1);
-  EXPECT_EQ(FirstNotFinite(Row{0, kInf, kNan}), 1);
-  EXPECT_EQ(FirstNotFinite(Row{kNan, kInf}), 0);
-  EXPECT_EQ(FirstNotFinite(Row{0, 0, -kNan}), 2);
-  for (size_t at = 0; at < 70; ++at) {
-    Row row(70, 1.0f);
-    row[at] = at % 2 == 0 ? kInf : kNan;
-    EXPECT_EQ(FirstNotFinite(row), static_cast<int32_t>(at));
-  }
 }
 
 }  // namespace

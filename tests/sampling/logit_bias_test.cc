@@ -5,7 +5,7 @@ namespace tokendraw::sampling {
 namespace {
 
 Row Biased(Row row, const std::vector<LogitBias>& biases) {
-  return Edited(row, [&](FloatRow& edited) { ApplyLogitBias(biases, edited); });
+  return Edited(row, [&](Patches& edited) { ApplyLogitBias(biases, edited); });
 }
 
 TEST(LogitBiasTest, AddsInFloat32) {

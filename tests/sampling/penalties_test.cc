@@ -13,7 +13,9 @@ bool operator==(const TokenCount& a, const TokenCount& b) {
 namespace {
 
 std::vector<TokenCount> CountHistory(const History& history, int32_t last_n) {
-  EditBuffers buffers{.counts = {{9, 9, 9}}, .window = {9}};  // as an earlier row left them
+  EditBuffers buffers;
+  buffers.counts = {{9, 9, 9}};  // as an earlier row left them
+  buffers.window = {9};
   sampling::CountHistory(history, last_n, buffers);
   return buffers.counts;
 }
@@ -22,7 +24,7 @@ Row EditedBy(const Params& params, const RowInput& input) {
   EditBuffers buffers;
   FloatRow edited;
   EXPECT_EQ(ReadAndEdit(params, input, buffers, edited), -1);
-  return {edited.logits().begin(), edited.logits().end()};
+  return LogitsOf(edited);
 }
 
 const IdList kPrompt = {3, 1, 3};
@@ -51,7 +53,7 @@ TEST(PenaltiesTest, CountsHaveNoOrder) {
 }
 
 Row Repeated(Row row, float penalty, const std::vector<TokenCount>& counts) {
-  return Edited(row, [&](FloatRow& edited) { ApplyRepetitionPenalty(penalty, counts, edited); });
+  return Edited(row, [&](Patches& edited) { ApplyRepetitionPenalty(penalty, counts, edited); });
 }
 
 TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
@@ -66,7 +68,7 @@ TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
 
 Row Frequent(Row row, float frequency, float presence, FrequencyScope scope,
              const std::vector<TokenCount>& counts) {
-  return Edited(row, [&](FloatRow& edited) {
+  return Edited(row, [&](Patches& edited) {
     ApplyFrequencyAndPresencePenalty(frequency, presence, scope, counts, edited);
   });
 }

@@ -38,14 +38,14 @@ void Compare(const RandomCase& test_case, Paths& paths) {
       continue;
     }
     paths.whole.Reset(paths.row, 0);
-    paths.listed.Reset(paths.row, paths.row.logits().size());
+    paths.listed.Reset(paths.row, paths.row.vocab_size());
     for (Support* support : {&paths.whole, &paths.listed}) {
       const bool xtc_acts = XtcActs(params, input.key, i);
       ASSERT_EQ(ApplyFilters(params, xtc_acts, *support), draw.xtc_applied);
       ASSERT_EQ(IdsOf(*support), draw.kept_ids) << (support == &paths.whole ? "whole" : "listed");
       ASSERT_EQ(DrawToken(*support, input.key, i), draw.token_id);
     }
-    paths.cut += draw.kept_ids.size() < paths.row.logits().size();
+    paths.cut += draw.kept_ids.size() < paths.row.vocab_size();
   }
 }
 

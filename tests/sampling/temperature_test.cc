@@ -88,7 +88,7 @@ TEST(TemperatureTest, ANewRowIsNotTempered) {
   EXPECT_TRUE(support.tempered());
   FloatRow another;
   const Row row = {1, 2};
-  another.Read(InputOf(row).logits, nullptr, false);
+  another.Read(InputOf(row).logits, nullptr, {}, {});
   support.Reset(another);
   EXPECT_FALSE(support.tempered());
 }

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "sampling/patches.h"
 #include "sampling/row.h"
 #include "sampling/sampler.h"
 #include "sampling/support.h"
@@ -43,21 +44,30 @@ inline RowInput InputOf(const Row& row, RandomKey key = {}) {
           .key = key};
 }
 
-// The row as `edit` (FloatRow&) leaves it, in memory of its own.
+inline Row LogitsOf(const FloatRow& row) {
+  Row logits;
+  for (int32_t id = 0; id < static_cast<int32_t>(row.vocab_size()); ++id) {
+    logits.push_back(row.logit(id));
+  }
+  return logits;
+}
+
+// The row as `edit` (Patches&) leaves it.
 template <typename Edit>
 Row Edited(const Row& row, const Edit& edit) {
+  Patches patches;
+  patches.Reset(InputOf(row).logits, nullptr);
+  edit(patches);
   FloatRow edited;
-  edited.Read(InputOf(row).logits, nullptr, true);
-  edit(edited);
-  edited.FinishEdits();
-  return {edited.logits().begin(), edited.logits().end()};
+  edited.Read(InputOf(row).logits, nullptr, patches.Sorted(), {});
+  return LogitsOf(edited);
 }
 
 // A row and its survivors.
 class Survivors : public Support {
  public:
   explicit Survivors(Row row) : logits_(std::move(row)) {
-    row_.Read(InputOf(logits_).logits, nullptr, false);
+    row_.Read(InputOf(logits_).logits, nullptr, {}, {});
     Reset(row_);
   }
 
