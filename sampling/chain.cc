@@ -52,10 +52,14 @@ int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buff
   const std::byte* mask = row.allowed_mask.has_value() ? row.allowed_mask->data() : nullptr;
   Patches& patches = buffers.patches;
   patches.Reset(row.logits, mask);
-  ApplyLogitBias(params.logit_bias, patches);
+  for (const LogitBias& bias : params.logit_bias) patches.Prefetch(bias.id);
   const bool counts_history = params.repetition_penalty != 1 || params.frequency_penalty != 0 ||
                               params.presence_penalty != 0;
+  buffers.counts.clear();
   if (counts_history) CountHistory(row.history, params.penalty_last_n, buffers);
+  for (const TokenCount& count : buffers.counts) patches.Prefetch(count.token_id);
+
+  ApplyLogitBias(params.logit_bias, patches);
   ApplyRepetitionPenalty(params.repetition_penalty, buffers.counts, patches);
   ApplyDry(params, row.history, buffers, patches);
   ApplyFrequencyAndPresencePenalty(params.frequency_penalty, params.presence_penalty,

@@ -87,16 +87,15 @@ struct Patch {
   float logit;
 };
 
-// One pass over a row that decodes it into `logits` (room for whole blocks), sets tokens whose bit
-// in `allowed_mask` is 0 to -inf (no mask: null), puts `patches` (ascending by id) in place, fills
-// block_max and sums up what is left.
+// One pass over a row that decodes it, sets tokens whose bit in `allowed_mask` is 0 to -inf (no
+// mask: null), puts `patches` (ascending by id) in place, and sums up what is left. Fills `blocks`
+// and `block_max`: a block of float32 logits that nothing changes stays where it is, the others go
+// to their place in `room`, which is for whole blocks.
 RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
-                const SumRequest& request, float* logits, std::span<float> block_max);
+                const SumRequest& request, float* room, std::span<const float*> blocks,
+                std::span<float> block_max);
 
-// The same of logits that are in place.
-RowScan ScanRow(Blocks blocks, const SumRequest& request, std::span<float> block_max);
-
-// The sums alone. block_max as from ScanRow; not all of it -inf.
+// The sums alone. block_max as from ReadRow; not all of it -inf.
 RowSums SumRow(Blocks blocks, std::span<const float> block_max, const SumRequest& request);
 
 // The logit of one token, as ReadRow decodes it.

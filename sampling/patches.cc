@@ -26,6 +26,11 @@ bool Patches::IsSet(int32_t id) const {
   return any_ && (is_set_[index / kWordBits] >> (index % kWordBits) & 1) != 0;
 }
 
+void Patches::Prefetch(int32_t id) const {
+  __builtin_prefetch(static_cast<const std::byte*>(row_.data) +
+                     static_cast<size_t>(id) * ElementSize(row_.type));
+}
+
 float Patches::logit(int32_t id) const {
   const auto index = static_cast<size_t>(id);
   if (IsSet(id)) return logits_[index];

@@ -19,6 +19,9 @@ class Patches {
   // masked. Both must outlive the use of this object.
   void Reset(const LogitsRow& row, const std::byte* allowed_mask);
 
+  // Says that the logit of a token will be wanted: one wait for memory instead of one per token.
+  void Prefetch(int32_t id) const;
+
   // The logit of a token as it is now; -inf if masked.
   float logit(int32_t id) const;
 

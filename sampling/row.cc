@@ -6,12 +6,13 @@
 namespace tokendraw::sampling {
 namespace {
 
-constexpr float kMasked = -std::numeric_limits<float>::infinity();
+// Or masked.
+bool IsFinite(float logit) { return logit <= std::numeric_limits<float>::max(); }
 
 // The first id with NaN or +inf: as the row came, and then as `patches` leave it.
 int32_t FindNotFinite(const LogitsRow& row, std::span<const Patch> patches) {
   for (int32_t id = 0; id < row.vocab_size; ++id) {
-    if (!(ReadLogit(row, id) <= std::numeric_limits<float>::max())) return id;
+    if (!IsFinite(ReadLogit(row, id))) return id;
   }
   const auto found = std::ranges::find_if_not(
       patches, [](const Patch& patch) { return patch.logit <= std::numeric_limits<float>::max(); });
@@ -28,43 +29,29 @@ int32_t FloatRow::Read(const LogitsRow& row, const std::byte* allowed_mask,
   block_max_.resize(count);
   request_ = request;
 
-  const bool in_place = row.type == DataType::kF32 && allowed_mask == nullptr && patches.empty() &&
-                        reinterpret_cast<uintptr_t>(row.data) % alignof(float) == 0;
-  RowScan scan;
-  if (in_place) {
-    const auto* logits = static_cast<const float*>(row.data);
-    for (size_t i = 0; i < count; ++i) blocks_[i] = logits + i * kBlockSize;
-    if (const size_t rest = vocab_size_ % kBlockSize; rest > 0) {
-      last_.fill(kMasked);
-      std::copy_n(blocks_.back(), rest, last_.begin());
-      blocks_.back() = last_.data();
-    }
-    scan = ScanRow(blocks_, request, block_max_);
-  } else {
-    own_.resize(std::max(own_.size(), count * kBlockSize));
-    for (size_t i = 0; i < count; ++i) blocks_[i] = &own_[i * kBlockSize];
-    scan = ReadRow(row, allowed_mask, patches, request, own_.data(), block_max_);
-  }
+  own_.resize(std::max(own_.size(), count * kBlockSize));
+  const RowScan scan =
+      ReadRow(row, allowed_mask, patches, request, own_.data(), blocks_, block_max_);
   max_ = scan.max;
   sums_ = scan.sums;
   return scan.finite ? -1 : FindNotFinite(row, patches);
 }
 
-void FloatRow::CopyWithout(std::span<const int32_t> ids, const FloatRow& other) {
+void FloatRow::CopyPatched(const FloatRow& other, std::span<const Patch> patches) {
   vocab_size_ = other.vocab_size_;
   blocks_ = other.blocks_;
   block_max_ = other.block_max_;
   sums_.reset();
-  own_.resize(std::max(own_.size(), std::min(ids.size(), blocks_.size()) * kBlockSize));
+  own_.resize(std::max(own_.size(), std::min(patches.size(), blocks_.size()) * kBlockSize));
   float* copy = own_.data();
-  for (size_t i = 0; i < ids.size();) {
-    const size_t index = static_cast<size_t>(ids[i]) / kBlockSize;
+  for (size_t i = 0; i < patches.size();) {
+    const size_t index = static_cast<size_t>(patches[i].id) / kBlockSize;
     std::copy_n(blocks_[index], kBlockSize, copy);
-    for (; i < ids.size() && static_cast<size_t>(ids[i]) / kBlockSize == index; ++i) {
-      copy[static_cast<size_t>(ids[i]) % kBlockSize] = kMasked;
+    for (; i < patches.size() && static_cast<size_t>(patches[i].id) / kBlockSize == index; ++i) {
+      copy[static_cast<size_t>(patches[i].id) % kBlockSize] = patches[i].logit;
     }
     blocks_[index] = copy;
-    block_max_[index] = *std::max_element(copy, copy + kBlockSize);
+    block_max_[index] = ListMax({copy, kBlockSize});
     copy += kBlockSize;
   }
   max_ = *std::ranges::max_element(block_max_);

@@ -2,7 +2,6 @@
 #ifndef TOKENDRAW_SAMPLING_ROW_H_
 #define TOKENDRAW_SAMPLING_ROW_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,14 +23,15 @@ class FloatRow {
   FloatRow& operator=(const FloatRow&) = delete;
 
   // Reads `row` in one pass, with `patches` (ascending by id) in place and tokens masked whose bit
-  // in `allowed_mask` (null: none) is 0. A float32 row that nothing changes stays where it is and
-  // must outlive this object's use. Returns the first id whose logit came as NaN or +inf; then the
-  // first whose patch is; or -1.
+  // in `allowed_mask` (null: none) is 0. Blocks of a float32 row that nothing changes stay where
+  // they are and must outlive this object's use. Returns the first id whose logit came as NaN or
+  // +inf; then the first whose patch is; or -1.
   int32_t Read(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
                const SumRequest& request);
 
-  // Becomes `other` with `ids` (ascending) masked. `other` must outlive this object's use.
-  void CopyWithout(std::span<const int32_t> ids, const FloatRow& other);
+  // Becomes `other` with `patches` (ascending by id) in place, without sums. `other` must outlive
+  // this object's use.
+  void CopyPatched(const FloatRow& other, std::span<const Patch> patches);
 
   size_t vocab_size() const { return vocab_size_; }
   Blocks blocks() const { return blocks_; }

@@ -10,7 +10,7 @@
 namespace tokendraw::sampling {
 
 // Samples rows. A token is a pure function of the arguments of Sample: the object only owns buffers
-// that are reused from row to row, at most 400 bytes per token of the largest vocabulary seen, of
+// that are reused from row to row, some 500 bytes per token of the largest vocabulary seen, of
 // which plain draws from truncated rows touch some 20. One per thread.
 class Sampler {
  public:

@@ -220,8 +220,10 @@ Support::Tokens Support::FindLargest(Predicate is_above) {
 void Support::RemoveIf(const Tokens& tokens, absl::FunctionRef<bool(int32_t id)> remove) {
   if (!listed_) {
     removed_.clear();
-    std::ranges::copy_if(tokens.ids, std::back_inserter(removed_), remove);
-    own_row_.CopyWithout(removed_, *row_);
+    for (const int32_t id : tokens.ids) {
+      if (remove(id)) removed_.push_back({id, -std::numeric_limits<float>::infinity()});
+    }
+    own_row_.CopyPatched(*row_, removed_);
     row_ = &own_row_;
     max_ = own_row_.max();
     row_sums_.reset();

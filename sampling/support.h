@@ -171,7 +171,7 @@ class Support {
   bool weights_valid_ = false;
 
   FloatRow own_row_;  // the row without what RemoveIf took
-  std::vector<int32_t> removed_;
+  std::vector<Patch> removed_;
   List found_;
   Selection selection_;
   std::vector<double> keys_;

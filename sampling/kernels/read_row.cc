@@ -6,6 +6,7 @@
 //
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "sampling/kernels/row_sums-inl.h"
 
@@ -122,28 +123,43 @@ HWY_INLINE bool DecodeBlock(const std::byte* block, const std::byte* mask, float
   return hn::AllTrue(d, finite);
 }
 
+struct Destination {
+  float* room;
+  const float** blocks;
+  float* block_max;
+};
+
 template <typename Format>
 void ReadFormat(const LogitsRow& row, const std::byte* mask, std::span<const Patch> patches,
-                float* logits, float* block_max, Scanner& scanner) {
+                const Destination& to, Scanner& scanner) {
   using Element = typename Format::Element;
   constexpr size_t kMaskBytes = kBlockSize / 8;
   const auto* bytes = static_cast<const std::byte*>(row.data);
   const auto count = static_cast<size_t>(row.vocab_size);
+  const bool stays = std::is_same_v<Format, F32Format> && mask == nullptr &&
+                     reinterpret_cast<uintptr_t>(bytes) % alignof(float) == 0;
   auto patch = patches.begin();
-  const auto read_block = [&](const std::byte* block, const std::byte* bits,
-                              size_t index) HWY_ATTR {
-    float* const out = logits + index * kBlockSize;
+  const auto is_patched = [&](size_t index) {
+    return patch != patches.end() && static_cast<size_t>(patch->id) / kBlockSize == index;
+  };
+  const auto decode = [&](const std::byte* block, const std::byte* bits, size_t index) HWY_ATTR {
+    float* const out = to.room + index * kBlockSize;
     scanner.Expect(DecodeBlock<Format>(block, bits, out));
-    for (; patch != patches.end() && static_cast<size_t>(patch->id) / kBlockSize == index;
-         ++patch) {
-      logits[patch->id] = patch->logit;
-    }
-    block_max[index] = scanner.Take(out);
+    for (; is_patched(index); ++patch) to.room[patch->id] = patch->logit;
+    return out;
+  };
+  const auto take = [&](const float* block, size_t index) HWY_ATTR {
+    to.blocks[index] = block;
+    to.block_max[index] = scanner.Take(block);
   };
   const size_t whole = count / kBlockSize;
   for (size_t index = 0; index < whole; ++index) {
-    read_block(bytes + index * kBlockSize * sizeof(Element),
-               mask == nullptr ? nullptr : mask + index * kMaskBytes, index);
+    const std::byte* const block = bytes + index * kBlockSize * sizeof(Element);
+    if (stays && !is_patched(index)) {
+      take(reinterpret_cast<const float*>(block), index);
+    } else {
+      take(decode(block, mask == nullptr ? nullptr : mask + index * kMaskBytes, index), index);
+    }
   }
   if (const size_t rest = count % kBlockSize; rest > 0) {
     std::array<Element, kBlockSize> padded;
@@ -152,57 +168,33 @@ void ReadFormat(const LogitsRow& row, const std::byte* mask, std::span<const Pat
                 rest * sizeof(Element));
     std::array<std::byte, kMaskBytes> bits{};
     if (mask != nullptr) std::memcpy(bits.data(), mask + whole * kMaskBytes, (rest + 7) / 8);
-    read_block(reinterpret_cast<const std::byte*>(padded.data()),
-               mask == nullptr ? nullptr : bits.data(), whole);
+    take(decode(reinterpret_cast<const std::byte*>(padded.data()),
+                mask == nullptr ? nullptr : bits.data(), whole),
+         whole);
   }
-}
-
-// Runs `read`, which gives a Scanner the blocks of a row.
-template <typename Read>
-HWY_INLINE RowScan Scan(const SumRequest& request, const Read& read) {
-  RowScan scan;
-  const auto feed = [&](AddBlock add) HWY_ATTR {
-    Scanner scanner(add);
-    read(scanner);
-    scan = scanner.scan();
-  };
-  scan.sums = SumFedBlocks(request, feed);
-  return scan;
 }
 
 RowScan ReadRowImpl(const LogitsRow& row, const std::byte* mask, std::span<const Patch> patches,
-                    const SumRequest& request, float* logits, float* block_max) {
-  return Scan(request, [&](Scanner& scanner) HWY_ATTR {
+                    const SumRequest& request, float* room, const float** blocks,
+                    float* block_max) {
+  const Destination to = {room, blocks, block_max};
+  RowScan scan;
+  scan.sums = SumFedBlocks(request, [&](AddBlock add) {
+    Scanner scanner(add);
     switch (row.type) {
       case DataType::kF32:
-        return ReadFormat<F32Format>(row, mask, patches, logits, block_max, scanner);
+        ReadFormat<F32Format>(row, mask, patches, to, scanner);
+        break;
       case DataType::kF16:
-        return ReadFormat<F16Format>(row, mask, patches, logits, block_max, scanner);
+        ReadFormat<F16Format>(row, mask, patches, to, scanner);
+        break;
       case DataType::kBF16:
-        return ReadFormat<BF16Format>(row, mask, patches, logits, block_max, scanner);
+        ReadFormat<BF16Format>(row, mask, patches, to, scanner);
+        break;
     }
+    scan = scanner.scan();
   });
-}
-
-RowScan ScanRowImpl(Blocks blocks, const SumRequest& request, float* block_max) {
-  return Scan(request, [&](Scanner& scanner) HWY_ATTR {
-    for (size_t i = 0; i < blocks.size(); ++i) block_max[i] = scanner.Take(blocks[i]);
-  });
-}
-
-float ReadLogitImpl(const LogitsRow& row, size_t id) {
-  const auto* bytes = static_cast<const std::byte*>(row.data);
-  std::array<std::byte, kPartials * sizeof(float)> element{};  // of at least one vector
-  std::memcpy(element.data(), bytes + id * ElementSize(row.type), ElementSize(row.type));
-  switch (row.type) {
-    case DataType::kF32:
-      return hn::GetLane(F32Format::Load(element.data()));
-    case DataType::kF16:
-      return hn::GetLane(F16Format::Load(element.data()));
-    case DataType::kBF16:
-      return hn::GetLane(BF16Format::Load(element.data()));
-  }
-  return 0;
+  return scan;
 }
 
 }  // namespace
@@ -215,21 +207,30 @@ namespace tokendraw::sampling {
 static_assert(std::endian::native == std::endian::little, "rows are little-endian");
 
 HWY_EXPORT(ReadRowImpl);
-HWY_EXPORT(ScanRowImpl);
-HWY_EXPORT(ReadLogitImpl);
 
 RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
-                const SumRequest& request, float* logits, std::span<float> block_max) {
-  return HWY_DYNAMIC_DISPATCH(ReadRowImpl)(row, allowed_mask, patches, request, logits,
+                const SumRequest& request, float* room, std::span<const float*> blocks,
+                std::span<float> block_max) {
+  return HWY_DYNAMIC_DISPATCH(ReadRowImpl)(row, allowed_mask, patches, request, room, blocks.data(),
                                            block_max.data());
 }
 
-RowScan ScanRow(Blocks blocks, const SumRequest& request, std::span<float> block_max) {
-  return HWY_DYNAMIC_DISPATCH(ScanRowImpl)(blocks, request, block_max.data());
-}
-
 float ReadLogit(const LogitsRow& row, int32_t id) {
-  return HWY_DYNAMIC_DISPATCH(ReadLogitImpl)(row, static_cast<size_t>(id));
+  const auto index = static_cast<size_t>(id);
+  if (row.type == DataType::kF32) {
+    float logit;
+    std::memcpy(&logit, static_cast<const std::byte*>(row.data) + index * sizeof(logit),
+                sizeof(logit));
+    return logit;
+  }
+  uint16_t half;
+  std::memcpy(&half, static_cast<const std::byte*>(row.data) + index * sizeof(half), sizeof(half));
+  const auto bits = static_cast<uint32_t>(half);
+  if (row.type == DataType::kBF16) return std::bit_cast<float>(bits << 16);
+  // As in F16Format.
+  const float magnitude = std::bit_cast<float>((bits & 0x7FFF) << 13) * 0x1p112f;
+  const uint32_t special = magnitude >= 0x1p16f ? 0x7F800000 : 0;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | special | (bits & 0x8000) << 16);
 }
 
 size_t ElementSize(DataType type) {

@@ -10,13 +10,24 @@ constexpr int32_t kHistoryTokens = 512;
 constexpr int32_t kDistinctTokens = 300;  // of the history
 constexpr uint32_t kMaskedOneIn = 10;
 
-Chain Edited(Chain chain, int32_t vocab_size) {
-  chain.name = "full + edits";
-  chain.kind = ChainKind::kEdited;
+void AddBias(int32_t vocab_size, Chain& chain) {
   for (int32_t i = 0; i < kBiasedIds; ++i) {
     chain.params.logit_bias.push_back(
         {.id = i * (vocab_size / kBiasedIds), .bias = i % 2 == 0 ? 0.5f : -0.5f});
   }
+}
+
+void AddMask(int32_t vocab_size, Chain& chain) {
+  std::mt19937 random(1);
+  chain.allowed_mask.resize((static_cast<size_t>(vocab_size) + 31) / 32 * 4);
+  for (std::byte& bits : chain.allowed_mask) {
+    for (int bit = 0; bit < 8; ++bit) {
+      if (random() % kMaskedOneIn != 0) bits |= std::byte{1} << bit;
+    }
+  }
+}
+
+void AddHistory(int32_t vocab_size, Chain& chain) {
   chain.params.repetition_penalty = 1.1f;
   chain.params.frequency_penalty = 0.1f;
   chain.params.presence_penalty = 0.1f;
@@ -25,13 +36,6 @@ Chain Edited(Chain chain, int32_t vocab_size) {
     const auto token = static_cast<int32_t>(random() % kDistinctTokens);
     chain.history.push_back(token * (vocab_size / kDistinctTokens));
   }
-  chain.allowed_mask.resize((static_cast<size_t>(vocab_size) + 31) / 32 * 4);
-  for (std::byte& bits : chain.allowed_mask) {
-    for (int bit = 0; bit < 8; ++bit) {
-      if (random() % kMaskedOneIn != 0) bits |= std::byte{1} << bit;
-    }
-  }
-  return chain;
 }
 
 }  // namespace
@@ -58,7 +62,16 @@ std::vector<Chain> MakeChains(int32_t vocab_size) {
   full.name = kFullChain;
   full.params.top_n_sigma = 1;
   chains.push_back(full);
-  chains.push_back(Edited(full, vocab_size));
+
+  Chain biased = full, masked = full, edited = full;
+  biased.name = "full + bias";
+  masked.name = "full + mask";
+  edited.name = "full + bias + mask + history";
+  biased.kind = masked.kind = edited.kind = ChainKind::kEdited;
+  for (Chain* chain : {&biased, &edited}) AddBias(vocab_size, *chain);
+  for (Chain* chain : {&masked, &edited}) AddMask(vocab_size, *chain);
+  AddHistory(vocab_size, edited);
+  chains.insert(chains.end(), {biased, masked, edited});
   return chains;
 }
 

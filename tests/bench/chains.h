@@ -21,7 +21,7 @@ struct Chain {
   std::vector<int32_t> history;
 };
 
-// The chain that the one of kind kEdited repeats, with edits before it.
+// The chain that those of kind kEdited repeat, with edits before it.
 inline constexpr char kFullChain[] = "full";
 
 std::vector<Chain> MakeChains(int32_t vocab_size);

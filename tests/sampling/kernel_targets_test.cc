@@ -104,22 +104,19 @@ TEST_P(KernelTargetsTest, ReadRow) {
       const SumRequest& request = Requests()[i];
       for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBF16}) {
         const size_t blocks = BlockCount(row.size());
-        Row logits(blocks * kBlockSize), block_max(blocks);
+        Row room(blocks * kBlockSize), block_max(blocks);
+        std::vector<const float*> places(blocks);
         const RowScan scan = ReadRow({row.data(), type, size}, masks[i % 2],
                                      std::span(patches).first(i % 3 == 0 ? 0 : patches.size()),
-                                     request, logits.data(), block_max);
+                                     request, room.data(), places, block_max);
         Append(scan.finite, bits);
         if (!scan.finite) continue;  // maxima of NaN are nobody's business
         Append(scan.max, bits);
-        AppendAll(std::span<const float>(logits), bits);
+        for (const float* block : places) AppendAll(std::span(block, kBlockSize), bits);
         AppendAll(std::span<const float>(block_max), bits);
         if (!scan.sums || scan.max == -kInf) continue;
         AppendSums(*scan.sums, bits);
-        std::vector<const float*> in_place;
-        for (size_t block = 0; block < blocks; ++block) {
-          in_place.push_back(&logits[block * kBlockSize]);
-        }
-        const RowSums later = SumRow(in_place, block_max, request);
+        const RowSums later = SumRow(places, block_max, request);
         ASSERT_EQ(std::memcmp(&later, &*scan.sums, sizeof(later)), 0);
       }
     }

@@ -163,9 +163,13 @@ TEST(KernelsTest, SumHasSixteenPartialsInAFixedOrder) {
 Row Decoded(const LogitsRow& row) {
   const size_t blocks = BlockCount(static_cast<size_t>(row.vocab_size));
   Row logits(blocks * kBlockSize, kNan), block_max(blocks);
-  ReadRow(row, nullptr, {}, {}, logits.data(), block_max);
-  logits.resize(static_cast<size_t>(row.vocab_size));
-  return logits;
+  std::vector<const float*> places(blocks);
+  ReadRow(row, nullptr, {}, {}, logits.data(), places, block_max);
+  Row decoded;
+  for (size_t i = 0; i < static_cast<size_t>(row.vocab_size); ++i) {
+    decoded.push_back(places[i / kBlockSize][i % kBlockSize]);
+  }
+  return decoded;
 }
 
 float DecodeOne(uint16_t bits, DataType type) {
