@@ -44,24 +44,34 @@ SumRequest FirstSums(const Params& params) {
   return {};
 }
 
+// The counts of the history, if a penalty goes by them.
+void FindCounts(const Params& params, const History& history, EditBuffers& buffers) {
+  buffers.counts.clear();
+  if (params.repetition_penalty == 1 && params.frequency_penalty == 0 &&
+      params.presence_penalty == 0) {
+    return;
+  }
+  CountHistory(history, params.penalty_last_n, buffers);
+}
+
 }  // namespace
 
 // The mask comes with the reading; edits see it too: whatever is added to -inf, it stays -inf.
 int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,
                     FloatRow& edited) {
   const std::byte* mask = row.allowed_mask.has_value() ? row.allowed_mask->data() : nullptr;
-  Patches& patches = buffers.patches;
-  patches.Reset(row.logits, mask);
-  for (const LogitBias& bias : params.logit_bias) patches.Prefetch(bias.id);
-  const bool counts_history = params.repetition_penalty != 1 || params.frequency_penalty != 0 ||
-                              params.presence_penalty != 0;
-  buffers.counts.clear();
-  if (counts_history) CountHistory(row.history, params.penalty_last_n, buffers);
-  for (const TokenCount& count : buffers.counts) patches.Prefetch(count.token_id);
+  FindCounts(params, row.history, buffers);
+  FindDryPenalties(params, row.history, buffers);
 
+  Patches& patches = buffers.patches;
+  patches.Reset(row.logits.vocab_size);
+  for (const LogitBias& bias : params.logit_bias) patches.Name(bias.id);
+  for (const TokenCount& count : buffers.counts) patches.Name(count.token_id);
+  for (const DryPenalty& dry : buffers.dry_penalties) patches.Name(dry.token_id);
+  patches.Gather(row.logits, mask);
   ApplyLogitBias(params.logit_bias, patches);
   ApplyRepetitionPenalty(params.repetition_penalty, buffers.counts, patches);
-  ApplyDry(params, row.history, buffers, patches);
+  ApplyDry(buffers.dry_penalties, patches);
   ApplyFrequencyAndPresencePenalty(params.frequency_penalty, params.presence_penalty,
                                    params.frequency_scope, buffers.counts, patches);
 
@@ -69,7 +79,7 @@ int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buff
   if (request.kind == SumRequest::Kind::kNone && params.WantsDetail()) {
     request = {SumRequest::Kind::kExp, 1};  // for log-probabilities
   }
-  return edited.Read(row.logits, mask, patches.Sorted(), request);
+  return edited.Read(row.logits, mask, patches.sorted(), request);
 }
 
 bool ApplyFilters(const Params& params, bool xtc_acts, Support& support) {

@@ -1,7 +1,7 @@
 // What changes logits before the filters. Float32, each operation rounded once, in the order given.
-// A masked logit (-inf) stays masked. Ids are in [0, V). The allowed mask is applied while the row
-// is read (FloatRow::Read), as the patches are that the edits leave: none brings a masked token
-// back.
+// A masked logit (-inf) stays masked. Tokens must be named in the patches. Ids are in [0, V). The
+// allowed mask is applied while the row is read (FloatRow::Read), as the patches are that the edits
+// leave: none brings a masked token back.
 #ifndef TOKENDRAW_SAMPLING_EDITS_H_
 #define TOKENDRAW_SAMPLING_EDITS_H_
 
@@ -15,6 +15,12 @@
 #include "sampling/types.h"
 
 namespace tokendraw::sampling {
+
+// What a token loses to DRY.
+struct DryPenalty {
+  int32_t token_id;
+  float penalty;
+};
 
 // What edits need beside the row; kept from row to row.
 struct EditBuffers {
@@ -31,6 +37,7 @@ struct EditBuffers {
   std::vector<size_t> common;
   std::vector<Match> matches;
   std::vector<float> penalties;
+  std::vector<DryPenalty> dry_penalties;
 };
 
 // x += bias; -inf bans.
@@ -50,12 +57,15 @@ void ApplyFrequencyAndPresencePenalty(float frequency_penalty, float presence_pe
                                       FrequencyScope scope, std::span<const TokenCount> counts,
                                       Patches& row);
 
-// DRY over the last dry_penalty_last_n tokens of the history: the token that would extend a repeat
-// of length n >= allowed_length loses multiplier * base^(n - allowed_length). The longest match of
-// a token counts; a breaker ends a match and is itself never penalised; the exponent is capped so
-// that the penalty is finite. Linear time. Off: multiplier 0. Source: text-generation-webui pull
-// request 5677.
-void ApplyDry(const Params& params, const History& history, EditBuffers& buffers, Patches& row);
+// Sets buffers.dry_penalties, by ascending id. DRY over the last dry_penalty_last_n tokens of the
+// history: the token that would extend a repeat of length n >= allowed_length loses
+// multiplier * base^(n - allowed_length). The longest match of a token counts; a breaker ends a
+// match and is itself never penalised; the exponent is capped so that the penalty is finite. Linear
+// time. Off: multiplier 0. Source: text-generation-webui pull request 5677.
+void FindDryPenalties(const Params& params, const History& history, EditBuffers& buffers);
+
+// x -= penalty.
+void ApplyDry(std::span<const DryPenalty> penalties, Patches& row);
 
 }  // namespace tokendraw::sampling
 

@@ -84,7 +84,7 @@ struct RowScan {
 // Takes the place of a token's logit.
 struct Patch {
   int32_t id;
-  float logit;
+  float logit = 0;
 };
 
 // One pass over a row that decodes it, sets tokens whose bit in `allowed_mask` is 0 to -inf (no

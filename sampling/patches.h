@@ -1,4 +1,4 @@
-// What edits change of a row before it is read: the few tokens that they name.
+// The few tokens of a row that edits name, and their logits before the row is read.
 #ifndef TOKENDRAW_SAMPLING_PATCHES_H_
 #define TOKENDRAW_SAMPLING_PATCHES_H_
 
@@ -12,33 +12,30 @@
 
 namespace tokendraw::sampling {
 
-// Buffers are kept from row to row.
+// In turn: Reset, Name, Gather, and then the edits. Buffers are kept from row to row.
 class Patches {
  public:
-  // Starts with none, on `row`, of which tokens whose bit in `allowed_mask` (null: none) is 0 are
-  // masked. Both must outlive the use of this object.
-  void Reset(const LogitsRow& row, const std::byte* allowed_mask);
+  // Forgets all names.
+  void Reset(int32_t vocab_size);
 
-  // Says that the logit of a token will be wanted: one wait for memory instead of one per token.
-  void Prefetch(int32_t id) const;
+  // Names a token; again is nothing.
+  void Name(int32_t id);
 
-  // The logit of a token as it is now; -inf if masked.
-  float logit(int32_t id) const;
+  // Reads the logits of the named tokens from `row`; -inf if the bit in `allowed_mask` (null: none)
+  // is 0.
+  void Gather(const LogitsRow& row, const std::byte* allowed_mask);
 
-  void Set(int32_t id, float logit);
+  // Of a named token, to be changed.
+  float& logit(int32_t id);
 
-  // All that were set, by ascending id. Valid until Reset.
-  std::span<const Patch> Sorted();
+  // All that are named, by ascending id.
+  std::span<const Patch> sorted() const { return patches_; }
 
  private:
-  bool IsSet(int32_t id) const;
-
-  LogitsRow row_;
-  const std::byte* allowed_mask_ = nullptr;
   bool any_ = false;
-  std::vector<uint64_t> is_set_;  // one bit per token, if `any_`
-  std::vector<float> logits_;     // by token, of those that are set
-  std::vector<Patch> sorted_;
+  std::vector<uint64_t> is_named_;  // one bit per token
+  std::vector<uint32_t> before_;    // by word of is_named_: tokens named in the words before
+  std::vector<Patch> patches_;
 };
 
 }  // namespace tokendraw::sampling

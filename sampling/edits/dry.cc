@@ -41,7 +41,8 @@ void ComputePenalties(float multiplier, float base, size_t max_exponent,
 
 // With the newest token first, a repeat of length n that token s[i - 1] would extend is a common
 // beginning of s and of s from i on. No match goes past the newest breaker.
-void ApplyDry(const Params& params, const History& history, EditBuffers& buffers, Patches& row) {
+void FindDryPenalties(const Params& params, const History& history, EditBuffers& buffers) {
+  buffers.dry_penalties.clear();
   if (params.dry_multiplier == 0) return;
   std::vector<int32_t>& newest_first = buffers.newest_first;
   ReverseWindow(history, params.dry_penalty_last_n, newest_first);
@@ -76,9 +77,13 @@ void ApplyDry(const Params& params, const History& history, EditBuffers& buffers
   for (size_t i = 0; i < matches.size(); ++i) {
     const Match& match = matches[i];
     if (i > 0 && matches[i - 1].token_id == match.token_id) continue;
-    const float penalty = buffers.penalties[match.length - allowed];
-    row.Set(match.token_id, row.logit(match.token_id) - penalty);
+    buffers.dry_penalties.push_back({match.token_id, buffers.penalties[match.length - allowed]});
   }
+}
+
+// x -= penalty.
+void ApplyDry(std::span<const DryPenalty> penalties, Patches& row) {
+  for (const DryPenalty& dry : penalties) row.logit(dry.token_id) -= dry.penalty;
 }
 
 }  // namespace tokendraw::sampling

@@ -4,7 +4,7 @@ namespace tokendraw::sampling {
 
 // x += bias.
 void ApplyLogitBias(std::span<const LogitBias> biases, Patches& row) {
-  for (const LogitBias& bias : biases) row.Set(bias.id, row.logit(bias.id) + bias.bias);
+  for (const LogitBias& bias : biases) row.logit(bias.id) += bias.bias;
 }
 
 }  // namespace tokendraw::sampling

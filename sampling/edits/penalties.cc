@@ -45,8 +45,8 @@ void ApplyRepetitionPenalty(float repetition_penalty, std::span<const TokenCount
   if (repetition_penalty == 1) return;
   for (const TokenCount& count : counts) {
     if (count.output_count == 0 && count.prompt_count == 0) continue;
-    const float x = row.logit(count.token_id);
-    row.Set(count.token_id, x > 0 ? x / repetition_penalty : x * repetition_penalty);
+    float& x = row.logit(count.token_id);
+    x = x > 0 ? x / repetition_penalty : x * repetition_penalty;
   }
 }
 
@@ -58,10 +58,10 @@ void ApplyFrequencyAndPresencePenalty(float frequency_penalty, float presence_pe
   for (const TokenCount& token : counts) {
     int64_t count = token.output_count;
     if (scope == FrequencyScope::kPromptAndOutput) count += token.prompt_count;
-    const float x = row.logit(token.token_id);
+    float& x = row.logit(token.token_id);
     // A product that overflows would turn -inf into NaN.
     if (count == 0 || x == -std::numeric_limits<float>::infinity()) continue;
-    row.Set(token.token_id, x - (frequency_penalty * static_cast<float>(count) + presence_penalty));
+    x -= frequency_penalty * static_cast<float>(count) + presence_penalty;
   }
 }
 

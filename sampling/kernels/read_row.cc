@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "sampling/kernels/row_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -129,11 +130,20 @@ struct Destination {
   float* block_max;
 };
 
+// Asks for the memory of a block some time before it is read: what hardware does by itself waits
+// for the first touch of each page.
+constexpr size_t kBlocksAhead = 4;
+constexpr size_t kCacheLine = 64;
+
+HWY_INLINE void PrefetchBlock(const std::byte* block, size_t size) {
+  for (size_t i = 0; i < size; i += kCacheLine) hwy::Prefetch(block + i);
+}
+
 template <typename Format>
 void ReadFormat(const LogitsRow& row, const std::byte* mask, std::span<const Patch> patches,
                 const Destination& to, Scanner& scanner) {
   using Element = typename Format::Element;
-  constexpr size_t kMaskBytes = kBlockSize / 8;
+  constexpr size_t kBlockBytes = kBlockSize * sizeof(Element), kMaskBytes = kBlockSize / 8;
   const auto* bytes = static_cast<const std::byte*>(row.data);
   const auto count = static_cast<size_t>(row.vocab_size);
   const bool stays = std::is_same_v<Format, F32Format> && mask == nullptr &&
@@ -154,7 +164,10 @@ void ReadFormat(const LogitsRow& row, const std::byte* mask, std::span<const Pat
   };
   const size_t whole = count / kBlockSize;
   for (size_t index = 0; index < whole; ++index) {
-    const std::byte* const block = bytes + index * kBlockSize * sizeof(Element);
+    const std::byte* const block = bytes + index * kBlockBytes;
+    if (index + kBlocksAhead < whole) {
+      PrefetchBlock(block + kBlocksAhead * kBlockBytes, kBlockBytes);
+    }
     if (stays && !is_patched(index)) {
       take(reinterpret_cast<const float*>(block), index);
     } else {
@@ -164,8 +177,7 @@ void ReadFormat(const LogitsRow& row, const std::byte* mask, std::span<const Pat
   if (const size_t rest = count % kBlockSize; rest > 0) {
     std::array<Element, kBlockSize> padded;
     padded.fill(Format::kMaskedBits);
-    std::memcpy(padded.data(), bytes + whole * kBlockSize * sizeof(Element),
-                rest * sizeof(Element));
+    std::memcpy(padded.data(), bytes + whole * kBlockBytes, rest * sizeof(Element));
     std::array<std::byte, kMaskBytes> bits{};
     if (mask != nullptr) std::memcpy(bits.data(), mask + whole * kMaskBytes, (rest + 7) / 8);
     take(decode(reinterpret_cast<const std::byte*>(padded.data()),

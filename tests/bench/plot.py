@@ -28,7 +28,7 @@ _STYLES = {
     'real': {'linestyle': 'none', 'marker': '*', 'markersize': 10, 'zorder': 3},
 }
 _TICKS = (32_000, 49_152, 128_256, 262_144)
-_COLUMNS = 4
+_COLUMNS = 5
 
 Row = dict[str, str | float]
 

@@ -8,7 +8,8 @@ namespace {
 
 Row Penalised(const Params& params, const History& history, const Row& row) {
   EditBuffers buffers;
-  return Edited(row, [&](Patches& edited) { ApplyDry(params, history, buffers, edited); });
+  FindDryPenalties(params, history, buffers);
+  return Edited(row, [&](Patches& edited) { ApplyDry(buffers.dry_penalties, edited); });
 }
 
 // What DRY takes from each of ten tokens at logit 0.

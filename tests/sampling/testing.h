@@ -56,10 +56,13 @@ inline Row LogitsOf(const FloatRow& row) {
 template <typename Edit>
 Row Edited(const Row& row, const Edit& edit) {
   Patches patches;
-  patches.Reset(InputOf(row).logits, nullptr);
+  const LogitsRow logits = InputOf(row).logits;
+  patches.Reset(logits.vocab_size);
+  for (int32_t id = 0; id < logits.vocab_size; ++id) patches.Name(id);
+  patches.Gather(logits, nullptr);
   edit(patches);
   FloatRow edited;
-  edited.Read(InputOf(row).logits, nullptr, patches.Sorted(), {});
+  edited.Read(logits, nullptr, patches.sorted(), {});
   return LogitsOf(edited);
 }
 
