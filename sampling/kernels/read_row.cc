@@ -9,7 +9,8 @@
 #include <type_traits>
 
 #include "hwy/cache_control.h"
-#include "sampling/kernels/row_sums-inl.h"
+#include "sampling/kernels/row_sums.h"
+#include "sampling/kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tokendraw::sampling::HWY_NAMESPACE {
