@@ -80,7 +80,12 @@ struct Draw {
   bool greedy = false;
 };
 
-enum class RowErrorCode { kNone, kNotFinite, kNoCandidate };
+enum class RowErrorCode {
+  kNone,
+  kNotFinite,
+  kNoCandidate,
+  kUnreadable,  // its memory went away; not found by Sampler but by whoever hands it the row
+};
 
 struct RowResult {
   RowErrorCode error = RowErrorCode::kNone;

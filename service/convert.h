@@ -3,12 +3,14 @@
 #define TOKENDRAW_SERVICE_CONVERT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "sampling/params.h"
 #include "sampling/types.h"
+#include "service/shared_memory.h"
 #include "service/status.h"
 #include "tokendraw/v1/sampling.pb.h"
 
@@ -18,6 +20,7 @@ namespace tokendraw {
 struct MessageLimits {
   int64_t max_rows = 0;
   int64_t max_draws = 0;
+  int64_t max_shared_bytes = 0;  // of a tensor in shared memory
 };
 
 struct BatchRow {
@@ -25,18 +28,19 @@ struct BatchRow {
   sampling::RowInput input;
 };
 
-// A checked request. Views point into the request, which must outlive it.
+// A checked request. Views point into the request, which must outlive it, and into `mapping`.
 struct Batch {
   std::vector<sampling::Params> params;
   std::vector<BatchRow> rows;
   std::vector<std::vector<sampling::TokenCount>> token_counts;  // what rows' histories view
+  std::shared_ptr<const Mapping> mapping;  // where the rows are, if in shared memory
 };
 
 // Checks everything that sampling relies on. INVALID_ARGUMENT lists all violations,
 // RESOURCE_EXHAUSTED names the limit, UNIMPLEMENTED the payload. Draws a seed for each row that
-// brings none.
+// brings none. `shared_memory` is null if the server takes none.
 absl::StatusOr<Batch> ConvertRequest(const v1::SampleTokensRequest& request,
-                                     const MessageLimits& limits);
+                                     const MessageLimits& limits, SharedMemory* shared_memory);
 
 // Fills `params` from `proto`; adds what is wrong with it to `violations`, under `path`. Token ids
 // must be in [0, vocab_size). With lenient validation a value outside its range acts as "off".

@@ -14,6 +14,7 @@ struct Tensor {
   const std::byte* data = nullptr;
   sampling::DataType type = sampling::DataType::kF32;
   int64_t row_bytes = 0;  // from one row's start to the next one's
+  std::shared_ptr<const Mapping> mapping;
 };
 
 std::optional<sampling::DataType> ToDataType(v1::DataType type) {
@@ -45,7 +46,8 @@ bool CheckShape(const v1::LogitsTensor& logits, Violations& violations) {
 }
 
 // `logits` has passed CheckShape and holds at most MessageLimits::max_rows rows.
-Tensor ConvertTensor(const v1::LogitsTensor& logits, Violations& violations) {
+Tensor ConvertTensor(const v1::LogitsTensor& logits, SharedMemory* shared_memory,
+                     Violations& violations) {
   const int64_t stride = logits.row_stride() == 0 ? logits.vocab_size() : logits.row_stride();
   const int64_t elements = logits.row_count() * stride;
   const std::string shape =
@@ -65,8 +67,8 @@ Tensor ConvertTensor(const v1::LogitsTensor& logits, Violations& violations) {
     tensor.row_bytes = stride * static_cast<int64_t>(sizeof(float));
     return tensor;
   }
-  if (logits.payload_case() != v1::LogitsTensor::kInline) {
-    violations.Add("logits.payload", "one of inline, values must be set");
+  if (logits.payload_case() == v1::LogitsTensor::PAYLOAD_NOT_SET) {
+    violations.Add("logits.payload", "one of inline, shared_memory, values must be set");
     return tensor;
   }
   const std::optional<sampling::DataType> type = ToDataType(logits.data_type());
@@ -76,6 +78,15 @@ Tensor ConvertTensor(const v1::LogitsTensor& logits, Violations& violations) {
     return tensor;
   }
   const auto element_size = static_cast<int64_t>(sampling::ElementSize(*type));
+  tensor.type = *type;
+  tensor.row_bytes = stride * element_size;
+  if (logits.has_shared_memory()) {
+    const v1::SharedMemory& place = logits.shared_memory();
+    tensor.mapping =
+        shared_memory->Map(place.name(), place.offset(), elements * element_size, violations);
+    if (tensor.mapping != nullptr) tensor.data = tensor.mapping->bytes().data() + place.offset();
+    return tensor;
+  }
   const auto bytes = static_cast<int64_t>(logits.inline_().size());
   if (bytes != elements * element_size) {
     violations.Add("logits.inline",
@@ -83,8 +94,6 @@ Tensor ConvertTensor(const v1::LogitsTensor& logits, Violations& violations) {
                                 element_size, " bytes), got ", bytes));
   }
   tensor.data = reinterpret_cast<const std::byte*>(logits.inline_().data());
-  tensor.type = *type;
-  tensor.row_bytes = stride * element_size;
   return tensor;
 }
 
@@ -197,12 +206,13 @@ void CheckValidation(v1::Validation value, Violations& violations) {
 }
 
 absl::StatusOr<Batch> ConvertRequest(const v1::SampleTokensRequest& request,
-                                     const MessageLimits& limits) {
+                                     const MessageLimits& limits, SharedMemory* shared_memory) {
   const v1::LogitsTensor& logits = request.logits();
-  if (logits.has_shared_memory() || logits.has_candidates()) {
-    return absl::UnimplementedError(
-        absl::StrCat("logits.", logits.has_candidates() ? "candidates" : "shared_memory",
-                     ": this version takes inline and values payloads only"));
+  if (logits.has_candidates()) {
+    return absl::UnimplementedError("logits.candidates: this version does not take candidates");
+  }
+  if (logits.has_shared_memory() && shared_memory == nullptr) {
+    return absl::UnimplementedError("logits.shared_memory: this server runs without --shm_dir");
   }
   if (logits.row_count() > limits.max_rows) {
     return absl::ResourceExhaustedError(absl::StrCat("logits.row_count: ", logits.row_count(),
@@ -223,11 +233,18 @@ absl::StatusOr<Batch> ConvertRequest(const v1::SampleTokensRequest& request,
   }
   // What follows multiplies with the shape.
   if (!CheckShape(logits, violations)) return violations.ToStatus();
-  const Tensor tensor = ConvertTensor(logits, violations);
+  const Tensor tensor = ConvertTensor(logits, shared_memory, violations);
+  if (const int64_t bytes = tensor.row_bytes * logits.row_count();
+      logits.has_shared_memory() && bytes > limits.max_shared_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("logits.shared_memory: ", bytes,
+                                                     " bytes are over max_queued_bytes ",
+                                                     limits.max_shared_bytes));
+  }
   if (request.rows_size() != 0 && request.rows_size() != logits.row_count()) {
     violations.Add("rows", absl::StrCat("expected 0 or row_count ", logits.row_count(),
                                         " rows, got ", request.rows_size()));
   }
+  batch.mapping = tensor.mapping;
   batch.rows.resize(logits.row_count());
   batch.token_counts.reserve(logits.row_count());
   int64_t draws = 0;
@@ -236,8 +253,11 @@ absl::StatusOr<Batch> ConvertRequest(const v1::SampleTokensRequest& request,
     const bool named = i < request.rows_size();
     ConvertRow(named ? request.rows(i) : v1::RowSpec::default_instance(),
                absl::StrCat("rows[", i, "]"), vocab_size, batch, row, violations);
+    // Without data there is a violation.
     row.input.logits = {
-        .data = tensor.data + i * tensor.row_bytes, .type = tensor.type, .vocab_size = vocab_size};
+        .data = tensor.data == nullptr ? nullptr : tensor.data + i * tensor.row_bytes,
+        .type = tensor.type,
+        .vocab_size = vocab_size};
     draws += row.input.sample_count;
   }
   if (violations.count() > 0) return violations.ToStatus();

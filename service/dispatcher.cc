@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "service/guarded_copy.h"
 #include "service/respond.h"
 
 namespace tokendraw {
@@ -29,9 +30,14 @@ class SampleJob final : public RowJob {
     return !expired_ && !message_.cancelled();
   }
 
-  void ComputeRow(int32_t row, sampling::Sampler& sampler) override {
+  void ComputeRow(int32_t row, RowWorker& worker) override {
     const BatchRow& asked = batch_.rows[row];
-    sampler.Sample(batch_.params[asked.params_index], asked.input, results_[row]);
+    sampling::RowInput input = asked.input;
+    if (batch_.mapping != nullptr && !CopyRow(input.logits, worker.row)) {
+      results_[row].error = sampling::RowErrorCode::kUnreadable;
+      return;
+    }
+    worker.sampler.Sample(batch_.params[asked.params_index], input, results_[row]);
   }
 
   void Done(bool computed) override {
@@ -41,6 +47,15 @@ class SampleJob final : public RowJob {
   }
 
  private:
+  // Puts a copy that nobody can change in the place of a row in shared memory.
+  static bool CopyRow(sampling::LogitsRow& row, std::vector<std::byte>& copy) {
+    const size_t bytes = static_cast<size_t>(row.vocab_size) * sampling::ElementSize(row.type);
+    copy.resize(std::max(copy.size(), bytes));
+    const auto* from = static_cast<const std::byte*>(row.data);
+    row.data = copy.data();
+    return GuardedCopy({from, bytes}, copy.data());
+  }
+
   absl::Status Respond() {
     metrics_.rows += row_count();
     metrics_.row_errors +=
@@ -73,9 +88,13 @@ class SampleJob final : public RowJob {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Options& options, int threads, Metrics& metrics)
-    : limits_{.max_rows = options.max_rows, .max_draws = options.max_draws},
+Dispatcher::Dispatcher(const Options& options, int threads, SharedMemory* shared_memory,
+                       Metrics& metrics)
+    : limits_{.max_rows = options.max_rows,
+              .max_draws = options.max_draws,
+              .max_shared_bytes = options.max_queued_bytes},
       max_message_bytes_(options.max_message_bytes),
+      shared_memory_(shared_memory),
       metrics_(metrics),
       budget_(options.max_queued_bytes, options.max_queued_rows),
       pool_(threads) {}
@@ -85,7 +104,7 @@ void Dispatcher::Dispatch(Message message) {
   message.response->set_step(request.step());
   message.response->set_semantics_version(sampling::kSemanticsVersion);
 
-  absl::StatusOr<Batch> batch = ConvertRequest(request, limits_);
+  absl::StatusOr<Batch> batch = ConvertRequest(request, limits_, shared_memory_);
   if (!batch.ok()) {
     const bool over_limit = absl::IsResourceExhausted(batch.status());
     (over_limit ? metrics_.messages_shed : metrics_.messages_invalid)++;

@@ -11,6 +11,7 @@
 #include "service/options.h"
 #include "service/queue_budget.h"
 #include "service/row_pool.h"
+#include "service/shared_memory.h"
 #include "tokendraw/v1/sampling.pb.h"
 
 namespace tokendraw {
@@ -30,15 +31,17 @@ struct Message {
 
 class Dispatcher {
  public:
-  // `metrics` must outlive the dispatcher.
-  Dispatcher(const Options& options, int threads, Metrics& metrics);
+  // `shared_memory` (null: none is taken) and `metrics` must outlive the dispatcher.
+  Dispatcher(const Options& options, int threads, SharedMemory* shared_memory, Metrics& metrics);
 
   void Dispatch(Message message);
   int threads() const { return pool_.threads(); }
+  bool takes_shared_memory() const { return shared_memory_ != nullptr; }
 
  private:
   const MessageLimits limits_;
   const int64_t max_message_bytes_;
+  SharedMemory* const shared_memory_;
   Metrics& metrics_;
   QueueBudget budget_;
   RowPool pool_;  // last: its jobs use what stands above

@@ -32,6 +32,8 @@ constexpr Flag kFlags[] = {
      "Address to serve on: unix:PATH or HOST:PORT (port 0: any free one). May be repeated, or hold "
      "several with commas between."},
     {"socket_mode", &Options::socket_mode, "Permissions of a socket file, octal."},
+    {"shm_dir", &Options::shm_dir,
+     "Directory, on a memory file system, where workers on this host leave tensors; empty: off."},
     {"threads", &Options::threads, "Threads that compute rows; 0 is one per CPU.", 0, 1024},
     {"max_message_bytes", &Options::max_message_bytes,
      "Largest message in bytes, received or sent.", 1024, kMaxInt32},

@@ -20,6 +20,9 @@ struct Options {
   // Permissions of a socket file, an octal number. Default: the owner alone may connect.
   std::string socket_mode = "0600";
 
+  // Directory, on a memory file system, where workers on this host leave tensors; empty: off.
+  std::string shm_dir;
+
   // Threads that compute rows; 0 is one per CPU.
   int64_t threads = 0;
 

@@ -11,6 +11,9 @@ void FillRowError(const sampling::RowResult& result, v1::RowError& error) {
     error.set_code(v1::ROW_ERROR_CODE_NOT_FINITE);
     error.set_message(absl::StrCat("the logit of token ", result.error_token,
                                    " is NaN or +inf, as it came or after bias and penalties"));
+  } else if (result.error == sampling::RowErrorCode::kUnreadable) {
+    error.set_code(v1::ROW_ERROR_CODE_UNREADABLE);
+    error.set_message("the file in shared memory was cut short before the row was read");
   } else {
     error.set_code(v1::ROW_ERROR_CODE_NO_CANDIDATE);
     error.set_message("no legal token: every token is masked");

@@ -27,7 +27,7 @@ void RowPool::Submit(std::shared_ptr<RowJob> job) {
 }
 
 void RowPool::Work() {
-  sampling::Sampler sampler;
+  RowWorker worker;
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
@@ -43,7 +43,7 @@ void RowPool::Work() {
     const int32_t row = entry->next++;
     if (entry->next == entry->job->row_count()) queue_.pop_front();
     lock.unlock();
-    entry->job->ComputeRow(row, sampler);
+    entry->job->ComputeRow(row, worker);
     lock.lock();
     if (--entry->remaining > 0) continue;
     lock.unlock();

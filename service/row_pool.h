@@ -3,6 +3,7 @@
 #define TOKENDRAW_SERVICE_ROW_POOL_H_
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -14,6 +15,12 @@
 
 namespace tokendraw {
 
+// What a thread of the pool keeps from row to row.
+struct RowWorker {
+  sampling::Sampler sampler;
+  std::vector<std::byte> row;  // of shared memory: the one copy that is looked at
+};
+
 // The rows of one message.
 class RowJob {
  public:
@@ -24,7 +31,7 @@ class RowJob {
   // Asked once, before the first row is computed: false if nobody waits for the job any more.
   virtual bool Wanted() = 0;
   // Computes one row. Rows of a job run on several threads at a time.
-  virtual void ComputeRow(int32_t row, sampling::Sampler& sampler) = 0;
+  virtual void ComputeRow(int32_t row, RowWorker& worker) = 0;
   // Called once, on a thread of the pool, when all rows are computed; or none, if not Wanted.
   virtual void Done(bool computed) = 0;
 };

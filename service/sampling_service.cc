@@ -101,7 +101,7 @@ grpc::ServerUnaryReactor* SamplingServiceImpl::GetServerInfo(grpc::CallbackServe
   response->set_max_in_flight(static_cast<int32_t>(options_.max_in_flight));
   response->set_max_queued_bytes(options_.max_queued_bytes);
   response->set_simd_target(sampling::SimdTarget());
-  response->set_shared_memory(false);
+  response->set_shared_memory(dispatcher_.takes_shared_memory());
   response->set_threads(dispatcher_.threads());
   return Finish(context, absl::OkStatus());
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "grpc/health/v1/health.pb.h"
@@ -24,14 +25,21 @@ int ThreadCount(const Options& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options) {
-  std::unique_ptr<Server> server(new Server(options));
+  std::unique_ptr<SharedMemory> shared_memory;
+  if (!options.shm_dir.empty()) {
+    absl::StatusOr<std::unique_ptr<SharedMemory>> opened = SharedMemory::Open(options.shm_dir);
+    if (!opened.ok()) return opened.status();
+    shared_memory = *std::move(opened);
+  }
+  std::unique_ptr<Server> server(new Server(options, std::move(shared_memory)));
   if (absl::Status listening = server->Listen(); !listening.ok()) return listening;
   return server;
 }
 
-Server::Server(const Options& options)
+Server::Server(const Options& options, std::unique_ptr<SharedMemory> shared_memory)
     : options_(options),
-      dispatcher_(options_, ThreadCount(options_), metrics_),
+      shared_memory_(std::move(shared_memory)),
+      dispatcher_(options_, ThreadCount(options_), shared_memory_.get(), metrics_),
       calls_(absl::Milliseconds(options_.write_timeout_ms), metrics_),
       service_(options_, dispatcher_, calls_) {}
 

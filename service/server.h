@@ -15,13 +15,14 @@
 #include "service/metrics.h"
 #include "service/options.h"
 #include "service/sampling_service.h"
+#include "service/shared_memory.h"
 
 namespace tokendraw {
 
 class Server {
  public:
   // Listens on all of options.listen, or on none. FAILED_PRECONDITION names the address that is
-  // taken.
+  // taken, INVALID_ARGUMENT the flag that makes no sense.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Options& options);
   // Cuts off the calls that still run. A call that arrives at this moment may end as CANCELLED.
   ~Server();
@@ -38,7 +39,7 @@ class Server {
   void RemoveSockets();
 
  private:
-  explicit Server(const Options& options);
+  Server(const Options& options, std::unique_ptr<SharedMemory> shared_memory);
 
   absl::Status Listen();
 
@@ -46,6 +47,7 @@ class Server {
   Metrics metrics_;
   std::vector<std::unique_ptr<SocketLock>> locks_;
   std::vector<std::string> addresses_;
+  std::unique_ptr<SharedMemory> shared_memory_;
   Dispatcher dispatcher_;
   ActiveCalls calls_;
   SamplingServiceImpl service_;

@@ -12,6 +12,7 @@ from protos import sampling_pb2
 _DEFAULTS = {
     'listen': '127.0.0.1:50051',
     'socket_mode': '0600',
+    'shm_dir': '',
     'threads': '0',
     'max_message_bytes': '67108864',
     'max_rows': '4096',

@@ -207,7 +207,7 @@ def test_lenient_turns_off_what_is_out_of_range(
         ('candidates', {'rows': [{'ids': [0]}]}),
     ],
 )
-def test_payloads_of_later_versions_say_so(
+def test_payloads_that_the_server_does_not_take_say_so(
     server: Server, name: str, payload: Json
 ) -> None:
     batch = {'logits': {'vocab_size': 2, 'row_count': 1, name: payload}}

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 absl::Status Convert(const v1::SampleTokensRequest& request) {
-  return ConvertRequest(request, kLimits).status();
+  return ConvertRequest(request, kLimits, nullptr).status();
 }
 
 struct BadRequest {
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                    [](Request& r) { r.mutable_logits()->set_data_type(v1::DATA_TYPE_F16); },
                    "logits.data_type: data_type of values must be DATA_TYPE_F32"},
         BadRequest{"NoPayload", [](Request& r) { r.mutable_logits()->clear_payload(); },
-                   "logits.payload: one of inline, values must be set"},
+                   "logits.payload: one of inline, shared_memory, values must be set"},
         BadRequest{"InlineWithoutType",
                    [](Request& r) { r.mutable_logits()->set_inline_(std::string(24, 0)); },
                    "logits.data_type: data_type must be DATA_TYPE_F32"},
@@ -161,11 +161,12 @@ TEST(ConvertRequestTest, TheLargestShapeDoesNotOverflow) {
               HasSubstr("expected 137438953408 values (row_count 64 x row_stride 2147483647)"));
 }
 
-TEST(ConvertRequestTest, LaterPayloadsAreUnimplemented) {
+TEST(ConvertRequestTest, PayloadsThatTheServerDoesNotTakeAreUnimplemented) {
   v1::SampleTokensRequest request = ValuesRequest({{1}});
   request.mutable_logits()->mutable_shared_memory()->set_name("rows");
   EXPECT_EQ(Convert(request).code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(Convert(request).message()), HasSubstr("logits.shared_memory: "));
+  EXPECT_THAT(std::string(Convert(request).message()),
+              HasSubstr("logits.shared_memory: this server runs without --shm_dir"));
   request.mutable_logits()->mutable_candidates();
   EXPECT_EQ(Convert(request).code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(Convert(request).message()), HasSubstr("logits.candidates: "));
@@ -179,7 +180,7 @@ TEST(ConvertRequestTest, RowsLieAtTheirStride) {
   logits.set_row_stride(3);
   logits.set_data_type(v1::DATA_TYPE_BF16);
   logits.set_inline_(std::string("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b", 12));
-  const absl::StatusOr<Batch> batch = ConvertRequest(request, kLimits);
+  const absl::StatusOr<Batch> batch = ConvertRequest(request, kLimits, nullptr);
   ASSERT_TRUE(batch.ok()) << batch.status();
   ASSERT_EQ(batch->rows.size(), 2u);
   EXPECT_EQ(std::memcmp(batch->rows[1].input.logits.data, "\x06\x07\x08\x09", 4), 0);
@@ -193,7 +194,7 @@ TEST(ConvertRequestTest, AKeyIsTakenAsItIsAndAMissingSeedIsDrawn) {
   request.add_rows();
   request.add_rows();
   request.mutable_rows(0)->set_position(int64_t{1} << 40);
-  const absl::StatusOr<Batch> batch = ConvertRequest(request, kLimits);
+  const absl::StatusOr<Batch> batch = ConvertRequest(request, kLimits, nullptr);
   ASSERT_TRUE(batch.ok()) << batch.status();
   EXPECT_EQ(batch->rows[0].input.key.seed, 0u) << "seed 0 is a seed";
   EXPECT_EQ(batch->rows[0].input.key.position, uint64_t{1} << 40);

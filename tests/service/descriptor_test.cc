@@ -76,7 +76,7 @@ int Walk(v1::SampleTokensRequest& request, Message& message) {
     Message* copy = message.New();
     copy->CopyFrom(message);
     SetOutOfRange(message, field);
-    const absl::Status status = ConvertRequest(request, kLimits).status();
+    const absl::Status status = ConvertRequest(request, kLimits, nullptr).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << field->full_name();
     EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(field->name()))
         << field->full_name();

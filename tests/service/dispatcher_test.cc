@@ -24,7 +24,7 @@ class DispatcherTest : public ::testing::Test {
   // Sends one message and waits for its end.
   absl::Status Send(const v1::SampleTokensRequest& request, const Call& call,
                     v1::SampleTokensResponse& response) {
-    Dispatcher dispatcher(options_, 2, metrics_);
+    Dispatcher dispatcher(options_, 2, nullptr, metrics_);
     std::latch done(1);
     absl::Status result;
     dispatcher.Dispatch({.request = &request,

@@ -20,7 +20,7 @@ class CountingJob : public RowJob {
     ++asked;
     return wanted_;
   }
-  void ComputeRow(int32_t row, sampling::Sampler&) override { ++computed_[row]; }
+  void ComputeRow(int32_t row, RowWorker&) override { ++computed_[row]; }
   void Done(bool computed) override {
     done_computed = computed;
     rows_at_done = 0;
@@ -64,9 +64,9 @@ TEST(RowPoolTest, AnUnwantedJobIsNotComputed) {
 class MeetingJob : public CountingJob {
  public:
   MeetingJob() : CountingJob(2) {}
-  void ComputeRow(int32_t row, sampling::Sampler& sampler) override {
+  void ComputeRow(int32_t row, RowWorker& worker) override {
     meeting_.arrive_and_wait();
-    CountingJob::ComputeRow(row, sampler);
+    CountingJob::ComputeRow(row, worker);
   }
 
  private:
