@@ -67,6 +67,9 @@ absl::StatusOr<std::shared_ptr<const Connection>> Endpoint::Connect(const Deadli
   v1::GetServerInfoResponse info;
   const absl::Status status =
       ToAbslStatus(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info));
+  if (absl::IsDeadlineExceeded(status)) {  // gRPC does not always say whom it waited for
+    return absl::DeadlineExceededError(absl::StrCat(status.message(), " (", address_, ")"));
+  }
   if (!status.ok() && !absl::IsUnimplemented(status)) return status;
 
   lock.lock();

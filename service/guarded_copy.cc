@@ -47,6 +47,7 @@ void TakeBusErrors() {
 bool GuardedCopy(std::span<const std::byte> from, std::byte* to) {
   static std::once_flag taken;
   std::call_once(taken, TakeBusErrors);
+  if (from.empty()) return true;  // memcpy takes no null
   Copy copy = {.from = from};
   if (sigsetjmp(copy.back, 0) != 0) {
     current_copy = nullptr;

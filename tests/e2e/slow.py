@@ -12,7 +12,7 @@ from requests_of import RowSpec
 from requests_of import request
 
 # Each draw makes noise for every token.
-_ROW = np.zeros((1, 16_384), np.float32)
+_ROW = np.zeros((1, 65_536), np.float32)
 
 
 def _draws(count: int) -> Request:

@@ -33,9 +33,9 @@ _LATE = (
 )
 
 
-def _heavy(rows: int) -> Request:
-    """Small on the wire; each row makes 65,536 noises."""
-    spec = RowSpec(seed=1, sample_count=64)
+def _heavy(rows: int, draws: int = 64) -> Request:
+    """Small on the wire; each row makes 1024 noises a draw."""
+    spec = RowSpec(seed=1, sample_count=draws)
     return request(np.zeros((rows, 1024)), rows=[spec] * rows)
 
 
@@ -234,7 +234,7 @@ def test_400_clients_see_only_the_documented_refusal(
     for client in clients:
         assert client.health() == SERVING  # connected
     for _ in range(scaled(3)):
-        calls = [c.stub.SampleTokens.future(_heavy(2)) for c in clients]
+        calls = [c.stub.SampleTokens.future(_heavy(2, 1024)) for c in clients]
         healthy = [client.health() for client in clients[:5]]
         assert healthy == [SERVING] * 5
         ends: Counter[str | None] = Counter()
