@@ -37,7 +37,7 @@ void OnBusError(int signal, siginfo_t* info, void* context) {
 void TakeBusErrors() {
   struct sigaction action = {};
   action.sa_sigaction = OnBusError;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;  // the handler is left by a jump
+  action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   sigaction(SIGBUS, &action, &previous);
 }
@@ -49,7 +49,8 @@ bool GuardedCopy(std::span<const std::byte> from, std::byte* to) {
   std::call_once(taken, TakeBusErrors);
   if (from.empty()) return true;  // memcpy takes no null
   Copy copy = {.from = from};
-  if (sigsetjmp(copy.back, 0) != 0) {
+  constexpr int kSaveMask = 1;  // the handler, in which the signal is blocked, is left by a jump
+  if (sigsetjmp(copy.back, kSaveMask) != 0) {
     current_copy = nullptr;
     return false;
   }
