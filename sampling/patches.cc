@@ -16,12 +16,13 @@ bool IsAllowed(const std::byte* mask, int32_t id) {
 }  // namespace
 
 void Patches::Reset(int32_t vocab_size) {
+  vocab_size_ = vocab_size;
   any_ = false;
-  is_named_.assign((static_cast<size_t>(vocab_size) + kWordBits - 1) / kWordBits, 0);
   patches_.clear();
 }
 
 void Patches::Name(int32_t id) {
+  if (!any_) is_named_.assign((static_cast<size_t>(vocab_size_) + kWordBits - 1) / kWordBits, 0);
   any_ = true;
   const auto index = static_cast<size_t>(id);
   is_named_[index / kWordBits] |= uint64_t{1} << (index % kWordBits);

@@ -56,7 +56,7 @@ void Report::Make(const Params& params, Support& unfiltered, Support& kept, Supp
   if (params.return_kept) {
     ForEach(kept, [&](int32_t id, float) { shared_.kept_ids.push_back(id); });
   }
-  const bool all = kept.Size() == unfiltered.Size();
+  const bool all = static_cast<size_t>(shared_.kept_count) == unfiltered.Size();
   shared_.kept_mass =
       all ? 1.0 : std::min(kept.SumExpOfLogits(unfiltered.Max()) / unfiltered.SumExp(), 1.0);
 }

@@ -150,32 +150,30 @@ std::optional<RowSums> SumFed(Sums sums, FeedRow feed) {
   return sums.Totals();
 }
 
-template <SumKind kKind>
-std::optional<RowSums> SumExpFed(double temperature, FeedRow feed) {
-  if (temperature == 1) return SumFed(ExpSums<kKind, PlainTerms>(1), feed);
-  return SumFed(ExpSums<kKind, TemperedTerms>(temperature), feed);
-}
-
-std::optional<RowSums> SumFedImpl(const SumRequest& request, FeedRow feed) {
+template <typename Terms>
+std::optional<RowSums> SumExpFed(const SumRequest& request, FeedRow feed) {
   switch (request.kind) {
     case SumKind::kExp:
-      return SumExpFed<SumKind::kExp>(request.temperature, feed);
+      return SumFed(ExpSums<SumKind::kExp, Terms>(request.temperature), feed);
     case SumKind::kWeighted:
-      return SumExpFed<SumKind::kWeighted>(request.temperature, feed);
+      return SumFed(ExpSums<SumKind::kWeighted, Terms>(request.temperature), feed);
     case SumKind::kSquared:
-      return SumExpFed<SumKind::kSquared>(request.temperature, feed);
-    case SumKind::kStddev:
-      return SumFed(DeviationSums(), feed);
+      return SumFed(ExpSums<SumKind::kSquared, Terms>(request.temperature), feed);
     case SumKind::kNone:
+    case SumKind::kStddev:
       break;
   }
-  feed([](const float*, float) {});
   return std::nullopt;
 }
 
-template <SumKind kKind>
-RowSums SumWide(double temperature, FeedRow feed) {
-  return *SumFed(ExpSums<kKind, WideTerms>(temperature), feed);
+std::optional<RowSums> SumFedImpl(const SumRequest& request, FeedRow feed) {
+  if (request.kind == SumKind::kNone) {
+    feed([](const float*, float) {});
+    return std::nullopt;
+  }
+  if (request.kind == SumKind::kStddev) return SumFed(DeviationSums(), feed);
+  return request.temperature == 1 ? SumExpFed<PlainTerms>(request, feed)
+                                  : SumExpFed<TemperedTerms>(request, feed);
 }
 
 RowSums SumRowImpl(Blocks blocks, const float* block_max, const SumRequest& request) {
@@ -188,18 +186,7 @@ RowSums SumRowImpl(Blocks blocks, const float* block_max, const SumRequest& requ
   const auto feed_with_max = [&](AddBlock add) {
     for (const float* block : blocks) add(block, max);
   };
-  switch (request.kind) {
-    case SumKind::kExp:
-      return SumWide<SumKind::kExp>(request.temperature, feed_with_max);
-    case SumKind::kWeighted:
-      return SumWide<SumKind::kWeighted>(request.temperature, feed_with_max);
-    case SumKind::kSquared:
-      return SumWide<SumKind::kSquared>(request.temperature, feed_with_max);
-    case SumKind::kNone:
-    case SumKind::kStddev:
-      break;
-  }
-  return {};
+  return SumExpFed<WideTerms>(request, feed_with_max).value_or(RowSums());
 }
 
 }  // namespace
