@@ -17,19 +17,17 @@ bool IsAllowed(const std::byte* mask, int32_t id) {
 
 void Patches::Reset(int32_t vocab_size) {
   vocab_size_ = vocab_size;
-  any_ = false;
+  is_named_.clear();
   patches_.clear();
 }
 
 void Patches::Name(int32_t id) {
-  if (!any_) is_named_.assign((static_cast<size_t>(vocab_size_) + kWordBits - 1) / kWordBits, 0);
-  any_ = true;
+  is_named_.resize((static_cast<size_t>(vocab_size_) + kWordBits - 1) / kWordBits);
   const auto index = static_cast<size_t>(id);
   is_named_[index / kWordBits] |= uint64_t{1} << (index % kWordBits);
 }
 
 void Patches::Gather(const LogitsRow& row, const std::byte* allowed_mask) {
-  if (!any_) return;
   before_.resize(is_named_.size());
   for (size_t word = 0; word < is_named_.size(); ++word) {
     before_[word] = static_cast<uint32_t>(patches_.size());

@@ -33,8 +33,7 @@ class Patches {
 
  private:
   int32_t vocab_size_ = 0;
-  bool any_ = false;
-  std::vector<uint64_t> is_named_;  // one bit per token, if `any_`
+  std::vector<uint64_t> is_named_;  // one bit per token; empty if none is named
   std::vector<uint32_t> before_;    // by word of is_named_: tokens named in the words before
   std::vector<Patch> patches_;
 };

@@ -14,8 +14,7 @@ int32_t FindNotFinite(const LogitsRow& row, std::span<const Patch> patches) {
   for (int32_t id = 0; id < row.vocab_size; ++id) {
     if (!IsFinite(ReadLogit(row, id))) return id;
   }
-  const auto found = std::ranges::find_if_not(
-      patches, [](const Patch& patch) { return patch.logit <= std::numeric_limits<float>::max(); });
+  const auto found = std::ranges::find_if_not(patches, IsFinite, &Patch::logit);
   return found == patches.end() ? -1 : found->id;
 }
 

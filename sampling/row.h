@@ -53,9 +53,7 @@ class FloatRow {
   size_t vocab_size_ = 0;
   std::vector<const float*> blocks_;
   std::vector<float> block_max_;
-  std::vector<float> own_;  // blocks
-  std::array<float, kBlockSize>
-      last_;  // the last block of a row in place, if it is not a whole one
+  std::vector<float> own_;  // blocks that are not elsewhere
   float max_ = 0;
   SumRequest request_;
   std::optional<RowSums> sums_;

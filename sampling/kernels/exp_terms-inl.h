@@ -39,9 +39,8 @@ HWY_INLINE VF32 Scale(VF32 p, hn::Vec<I32> n) {
 }
 
 // Terms of a sum over logits x <= max: from one vector of them come e^y / Unit(), in `exp`, and y.
-// Two sets of terms differ in their units by 2 to the difference of Exponent(). Unlike
-// a function, a class has its constants ready; unlike a struct, two references can be vectors of
-// SVE.
+// Two sets of terms differ in their units by 2 to the difference of Exponent(). Unlike a function, a
+// class has its constants ready; unlike a struct, two references can be vectors of SVE.
 
 // y = x - max, all in float32: x = n ln 2 + r, with n * kLn2High exact and x - n * kLn2High too, so
 // the error of r does not grow with x. The unit is e^-max * 2^n_max.
