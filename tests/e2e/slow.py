@@ -7,16 +7,18 @@ import numpy as np
 from client import Client
 from harness import Server
 from harness import wait_until
+from requests_of import BF16
 from requests_of import Request
 from requests_of import RowSpec
 from requests_of import request
 
-# Each draw makes noise for every token.
-_ROW = np.zeros((1, 65_536), np.float32)
+# Each draw makes noise for every token. 80 KiB on the wire.
+_ROW = np.zeros((1, 40_960), np.float32)
 
 
 def _draws(count: int) -> Request:
-    return request(_ROW, rows=[RowSpec(seed=1, sample_count=count)])
+    rows = [RowSpec(seed=1, sample_count=count)]
+    return request(_ROW, rows=rows, data_type=BF16)
 
 
 def _time(client: Client, asked: Request) -> float:
