@@ -29,6 +29,19 @@ struct LogitsRow {
   int32_t vocab_size = 0;  // V, >= 1
 };
 
+// In place of a whole row: its largest logits, all that are above the smallest one given, and what is
+// known of the row as it came. Formulas and accuracy: proto/tokendraw/v1/logits.proto.
+struct CandidateRow {
+  std::span<const int32_t> ids;   // strictly ascending, in [0, V), at least one
+  std::span<const float> logits;  // of `ids`
+  std::optional<double> log_sum_exp;
+  std::optional<double> mean_logit;
+  std::optional<float> max;
+  std::optional<double> logit_mean;
+  std::optional<double> logit_stddev;
+  std::optional<double> sum_squared_probability;
+};
+
 // How often a token occurs in the history.
 struct TokenCount {
   int32_t token_id = 0;      // [0, V)
@@ -52,7 +65,8 @@ struct RandomKey {
 
 // One row to sample. Views must outlive the call.
 struct RowInput {
-  LogitsRow logits;
+  LogitsRow logits;  // with `candidates`, only its vocab_size
+  std::optional<CandidateRow> candidates;
   // ceil(V / 32) little-endian 32-bit words, least significant bit first, 1 = allowed.
   // Absent: everything is allowed.
   std::optional<std::span<const std::byte>> allowed_mask;
@@ -84,7 +98,9 @@ enum class RowErrorCode {
   kNone,
   kNotFinite,
   kNoCandidate,
-  kUnreadable,  // its memory went away; not found by Sampler but by whoever hands it the row
+  kNeedFullRow,  // the candidates cannot decide it
+  kBadSummary,   // the candidates contradict it
+  kUnreadable,   // its memory went away; not found by Sampler but by whoever hands it the row
 };
 
 struct RowResult {

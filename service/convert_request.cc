@@ -211,6 +211,9 @@ absl::StatusOr<Batch> ConvertRequest(const v1::SampleTokensRequest& request,
   if (logits.has_candidates()) {
     return absl::UnimplementedError("logits.candidates: this version does not take candidates");
   }
+  if (logits.has_shards()) {
+    return absl::UnimplementedError("logits.shards: this version does not take shards");
+  }
   if (logits.has_shared_memory() && shared_memory == nullptr) {
     return absl::UnimplementedError("logits.shared_memory: this server runs without --shm_dir");
   }

@@ -25,7 +25,8 @@ const std::set<std::string> kNoRange = {
 
 // Payloads that this version refuses as a whole.
 const std::set<std::string> kUnimplemented = {"tokendraw.v1.LogitsTensor.shared_memory",
-                                              "tokendraw.v1.LogitsTensor.candidates"};
+                                              "tokendraw.v1.LogitsTensor.candidates",
+                                              "tokendraw.v1.LogitsTensor.shards"};
 
 // Sets one element of `field` to a value that is outside every range.
 void SetOutOfRange(Message& message, const FieldDescriptor* field) {
