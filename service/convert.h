@@ -10,8 +10,10 @@
 #include "absl/status/statusor.h"
 #include "sampling/params.h"
 #include "sampling/types.h"
+#include "service/received_request.h"
 #include "service/shared_memory.h"
 #include "service/status.h"
+#include "service/tensor.h"
 #include "tokendraw/v1/sampling.pb.h"
 
 namespace tokendraw {
@@ -25,22 +27,44 @@ struct MessageLimits {
 
 struct BatchRow {
   int32_t params_index = 0;
-  sampling::RowInput input;
+  sampling::RowInput input;  // its logits, unless it has candidates, are in Batch::tensor
 };
 
-// A checked request. Views point into the request, which must outlive it, and into `mapping`.
+// A checked request. Views point into the request, which must outlive it.
 struct Batch {
+  int32_t vocab_size = 0;
   std::vector<sampling::Params> params;
   std::vector<BatchRow> rows;
   std::vector<std::vector<sampling::TokenCount>> token_counts;  // what rows' histories view
-  std::shared_ptr<const Mapping> mapping;  // where the rows are, if in shared memory
+  sampling::DataType data_type = sampling::DataType::kF32;
+  Tensor tensor;
 };
 
 // Checks everything that sampling relies on. INVALID_ARGUMENT lists all violations,
 // RESOURCE_EXHAUSTED names the limit, UNIMPLEMENTED the payload. Draws a seed for each row that
 // brings none. `shared_memory` is null if the server takes none.
-absl::StatusOr<Batch> ConvertRequest(const v1::SampleTokensRequest& request,
-                                     const MessageLimits& limits, SharedMemory* shared_memory);
+absl::StatusOr<Batch> ConvertRequest(const ReceivedRequest& request, const MessageLimits& limits,
+                                     SharedMemory* shared_memory);
+
+// The parts of ConvertRequest. Each adds what is wrong to `violations`.
+
+// Whether a payload of `logits` is in shared memory.
+bool UsesSharedMemory(const v1::LogitsTensor& logits);
+
+// Whether the shape is positive, so that one may multiply with it.
+bool CheckShape(const v1::LogitsTensor& logits, Violations& violations);
+
+// Fills batch.tensor and data_type. The shape has passed CheckShape. Returns how many bytes lie in
+// shared memory.
+int64_t ConvertTensor(const ReceivedRequest& request, SharedMemory* shared_memory, Batch& batch,
+                      Violations& violations);
+
+// Fills the candidates of all rows of `batch`.
+void ConvertCandidates(const v1::LogitsTensor& logits, Batch& batch, Violations& violations);
+
+// Fills the rest of one row of `batch`.
+void ConvertRow(const v1::RowSpec& spec, const std::string& path, Batch& batch, BatchRow& row,
+                Violations& violations);
 
 // Fills `params` from `proto`; adds what is wrong with it to `violations`, under `path`. Token ids
 // must be in [0, vocab_size). With lenient validation a value outside its range acts as "off".

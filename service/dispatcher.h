@@ -18,14 +18,14 @@ namespace tokendraw {
 
 // One message. What it points to must live until `done` is called.
 struct Message {
-  const v1::SampleTokensRequest* request = nullptr;
+  const ReceivedRequest* request = nullptr;
   v1::SampleTokensResponse* response = nullptr;
   // The call's own; the request's timeout_ms may end it earlier.
   absl::Time deadline = absl::InfiniteFuture();
-  // Whether the call has ended. Asked on a thread of the pool.
+  // Whether the call has ended. Asked on any thread.
   std::function<bool()> cancelled;
   // Called once: with OK when `response` is filled. On the caller's thread, before Dispatch
-  // returns, if the message is refused; else on a thread of the pool.
+  // returns, if the message is refused or computed there; else on a thread of the pool.
   std::function<void(const absl::Status&)> done;
 };
 
@@ -34,11 +34,16 @@ class Dispatcher {
   // `shared_memory` (null: none is taken) and `metrics` must outlive the dispatcher.
   Dispatcher(const Options& options, int threads, SharedMemory* shared_memory, Metrics& metrics);
 
-  void Dispatch(Message message);
+  // A message whose rows are little work is computed at once, with `here`, if that is given:
+  // handing it to another thread and back would take as long.
+  void Dispatch(Message message, RowWorker* here);
+
   int threads() const { return pool_.threads(); }
   bool takes_shared_memory() const { return shared_memory_ != nullptr; }
 
  private:
+  absl::Status Full(const absl::Status& status) const;
+
   const MessageLimits limits_;
   const int64_t max_message_bytes_;
   SharedMemory* const shared_memory_;

@@ -1,4 +1,5 @@
 // tokendrawd: the sampling server.
+#include <google/protobuf/stubs/logging.h>
 #include <malloc.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -46,6 +47,9 @@ const char* WaitForTermination(int fd) {
 
 int main(int argc, char** argv) {
   KeepFreedMemory();
+  // Protobuf's complaints about a message go to its sender; on stderr they would be anybody's to
+  // flood.
+  google::protobuf::SetLogHandler(nullptr);
   const int termination = CatchTermination();
   const std::vector<std::string> args(argv + 1, argv + argc);
   const absl::StatusOr<tokendraw::CommandLine> command =

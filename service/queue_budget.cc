@@ -28,4 +28,9 @@ absl::StatusOr<QueueBudget::Share> QueueBudget::Take(int64_t bytes, int64_t rows
   return Share(this, bytes, rows);
 }
 
+int64_t QueueBudget::rows() const {
+  const std::lock_guard lock(mutex_);
+  return rows_;
+}
+
 }  // namespace tokendraw

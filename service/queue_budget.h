@@ -37,10 +37,13 @@ class QueueBudget {
   // RESOURCE_EXHAUSTED, naming the limit, if so much more does not fit now.
   absl::StatusOr<Share> Take(int64_t bytes, int64_t rows);
 
+  // Rows taken now.
+  int64_t rows() const;
+
  private:
   const int64_t max_bytes_;
   const int64_t max_rows_;
-  std::mutex mutex_;  // guards what is taken
+  mutable std::mutex mutex_;  // guards what is taken
   int64_t bytes_ = 0;
   int64_t rows_ = 0;
 };

@@ -5,19 +5,42 @@
 namespace tokendraw {
 namespace {
 
-void FillRowError(const sampling::RowResult& result, v1::RowError& error) {
-  error.set_token_id(result.error_token);
-  if (result.error == sampling::RowErrorCode::kNotFinite) {
-    error.set_code(v1::ROW_ERROR_CODE_NOT_FINITE);
-    error.set_message(absl::StrCat("the logit of token ", result.error_token,
-                                   " is NaN or +inf, as it came or after bias and penalties"));
-  } else if (result.error == sampling::RowErrorCode::kUnreadable) {
-    error.set_code(v1::ROW_ERROR_CODE_UNREADABLE);
-    error.set_message("the file in shared memory was cut short before the row was read");
-  } else {
-    error.set_code(v1::ROW_ERROR_CODE_NO_CANDIDATE);
-    error.set_message("no legal token: every token is masked");
+v1::RowErrorCode ToRowErrorCode(sampling::RowErrorCode code) {
+  switch (code) {
+    case sampling::RowErrorCode::kNotFinite:
+      return v1::ROW_ERROR_CODE_NOT_FINITE;
+    case sampling::RowErrorCode::kNoCandidate:
+      return v1::ROW_ERROR_CODE_NO_CANDIDATE;
+    case sampling::RowErrorCode::kNeedFullRow:
+      return v1::ROW_ERROR_CODE_NEED_FULL_ROW;
+    case sampling::RowErrorCode::kBadSummary:
+      return v1::ROW_ERROR_CODE_BAD_SUMMARY;
+    case sampling::RowErrorCode::kUnreadable:
+      return v1::ROW_ERROR_CODE_UNREADABLE;
+    case sampling::RowErrorCode::kNone:
+      break;
   }
+  return v1::ROW_ERROR_CODE_UNSPECIFIED;
+}
+
+std::string ErrorText(const sampling::RowResult& result) {
+  switch (result.error) {
+    case sampling::RowErrorCode::kNotFinite:
+      if (result.error_token < 0) return "the summary of the row holds NaN or an infinity";
+      return absl::StrCat("the logit of token ", result.error_token,
+                          " is NaN or +inf, as it came or after bias and penalties");
+    case sampling::RowErrorCode::kNoCandidate:
+      return "no legal token: every token is masked";
+    case sampling::RowErrorCode::kNeedFullRow:
+      return "the candidates and their summary cannot decide the chain; send the full row";
+    case sampling::RowErrorCode::kBadSummary:
+      return "the candidates contradict the summary";
+    case sampling::RowErrorCode::kUnreadable:
+      return "the file in shared memory was cut short before the row was read";
+    case sampling::RowErrorCode::kNone:
+      break;
+  }
+  return "";
 }
 
 void FillLogprobs(std::span<const sampling::TokenLogprob> from,
@@ -52,7 +75,9 @@ void FillResponse(const Batch& batch, std::span<const sampling::RowResult> resul
     if (result.error != sampling::RowErrorCode::kNone) {
       v1::RowError& error = *response.add_row_errors();
       error.set_row(static_cast<int32_t>(row));
-      FillRowError(result, error);
+      error.set_code(ToRowErrorCode(result.error));
+      error.set_message(ErrorText(result));
+      error.set_token_id(result.error_token);
       for (int32_t i = 0; i < asked.input.sample_count; ++i) response.add_token_ids(-1);
       continue;
     }

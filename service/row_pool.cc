@@ -21,9 +21,25 @@ void RowPool::Submit(std::shared_ptr<RowJob> job) {
   const int32_t rows = job->row_count();
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(std::make_shared<Entry>(Entry{std::move(job), 0, rows}));
+    queue_.push_back(std::make_shared<Entry>(Entry{.job = std::move(job)}));
   }
   rows > 1 ? changed_.notify_all() : changed_.notify_one();
+}
+
+std::shared_ptr<RowPool::Entry> RowPool::TakeRow(int32_t& row) {
+  const std::shared_ptr<Entry> entry = queue_.front();
+  const int32_t rows = entry->job->row_count();
+  entry->wanted = entry->job->Wanted();
+  row = entry->wanted ? entry->next++ : -1;
+  if (!entry->wanted) entry->next = rows;
+  ++entry->running;
+  if (entry->next == rows) {
+    queue_.pop_front();
+  } else if (entry->next % kTurnRows == 0) {
+    queue_.pop_front();
+    queue_.push_back(entry);
+  }
+  return entry;
 }
 
 void RowPool::Work() {
@@ -32,24 +48,25 @@ void RowPool::Work() {
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    const std::shared_ptr<Entry> entry = queue_.front();
-    if (entry->next == 0 && !entry->job->Wanted()) {
-      queue_.pop_front();
-      lock.unlock();
-      entry->job->Done(false);
-      lock.lock();
-      continue;
-    }
-    const int32_t row = entry->next++;
-    if (entry->next == entry->job->row_count()) queue_.pop_front();
+    int32_t row;
+    const std::shared_ptr<Entry> entry = TakeRow(row);
     lock.unlock();
-    entry->job->ComputeRow(row, worker);
+    if (row >= 0) entry->job->ComputeRow(row, worker);
     lock.lock();
-    if (--entry->remaining > 0) continue;
+    const bool is_last = --entry->running == 0 && entry->next == entry->job->row_count();
+    if (!is_last) continue;
     lock.unlock();
-    entry->job->Done(true);
+    entry->job->Done(entry->wanted);
     lock.lock();
   }
+}
+
+void RunHere(RowJob& job, RowWorker& worker) {
+  for (int32_t row = 0; row < job.row_count(); ++row) {
+    if (!job.Wanted()) return job.Done(false);
+    job.ComputeRow(row, worker);
+  }
+  job.Done(true);
 }
 
 }  // namespace tokendraw

@@ -18,7 +18,7 @@ namespace tokendraw {
 // What a thread of the pool keeps from row to row.
 struct RowWorker {
   sampling::Sampler sampler;
-  std::vector<std::byte> row;  // of shared memory: the one copy that is looked at
+  std::vector<std::byte> row;  // of a row that is not in one safe place
 };
 
 // The rows of one message.
@@ -28,15 +28,20 @@ class RowJob {
 
   // >= 1.
   virtual int32_t row_count() const = 0;
-  // Asked once, before the first row is computed: false if nobody waits for the job any more.
+  // Asked before each row, by one thread at a time: false if nobody waits for the job any more.
+  // Then no further row is computed.
   virtual bool Wanted() = 0;
   // Computes one row. Rows of a job run on several threads at a time.
   virtual void ComputeRow(int32_t row, RowWorker& worker) = 0;
-  // Called once, on a thread of the pool, when all rows are computed; or none, if not Wanted.
+  // Called once, by the thread that computed last: true if all rows are computed.
   virtual void Done(bool computed) = 0;
 };
 
-// Jobs are taken in the order of Submit; all threads share the rows of the oldest one.
+// Computes a job on the calling thread.
+void RunHere(RowJob& job, RowWorker& worker);
+
+// Jobs take turns of kTurnRows rows, in the order of Submit, and all threads share the rows of a
+// turn: a job of many rows cannot keep one of few waiting.
 class RowPool {
  public:
   explicit RowPool(int threads);
@@ -47,17 +52,23 @@ class RowPool {
   int threads() const { return static_cast<int>(threads_.size()); }
 
  private:
+  static constexpr int32_t kTurnRows = 16;
+
   struct Entry {
     std::shared_ptr<RowJob> job;
-    int32_t next = 0;       // first row that no thread has taken
-    int32_t remaining = 0;  // rows not computed yet
+    int32_t next = 0;     // first row that no thread has taken
+    int32_t running = 0;  // rows taken and not computed yet
+    bool wanted = true;
   };
+
+  // Takes the next row, or none if its job is not wanted. With the lock held.
+  std::shared_ptr<Entry> TakeRow(int32_t& row);
 
   void Work();
 
   std::mutex mutex_;  // guards what stands below, and the entries
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Entry>> queue_;
+  std::deque<std::shared_ptr<Entry>> queue_;  // of those with rows to take
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -7,18 +7,23 @@
 
 namespace tokendraw {
 
-SampleStream* SampleStream::Start(grpc::CallbackServerContext* context, size_t max_in_flight,
-                                  Dispatcher& dispatcher, ActiveCalls& calls) {
-  auto* stream = new SampleStream(context, max_in_flight, dispatcher, calls);
-  calls.AddStream(stream);
-  const std::lock_guard lock(stream->mutex_);
-  stream->Advance();
-  return stream;
+void SampleStream::Await(const HotCalls& hot) {
+  auto* stream = new SampleStream(hot);
+  stream->context_.AsyncNotifyWhenDone(&stream->done_);
+  hot.service.RequestStreamSampleTokens(&stream->context_, &stream->stream_, hot.queue.get(),
+                                        hot.queue.get(), &stream->called_);
 }
 
-SampleStream::SampleStream(grpc::CallbackServerContext* context, size_t max_in_flight,
-                           Dispatcher& dispatcher, ActiveCalls& calls)
-    : context_(context), max_in_flight_(max_in_flight), dispatcher_(dispatcher), calls_(calls) {}
+void SampleStream::OnCalled(bool ok) {
+  if (!ok) {  // the server shuts down: nobody called, and done_ never comes
+    delete this;
+    return;
+  }
+  Await(hot_);
+  hot_.calls.AddStream(this);
+  const std::lock_guard lock(mutex_);
+  Advance();
+}
 
 void SampleStream::Advance() {
   if (finished_) return;
@@ -28,78 +33,100 @@ void SampleStream::Advance() {
   }
   if (!writing_ && !in_flight_.empty() && in_flight_.front()->answered) {
     writing_ = true;
+    ++operations_;
     write_started_ = absl::Now();
-    StartWrite(&in_flight_.front()->response);
+    stream_.Write(in_flight_.front()->bytes, &written_);
   }
   const bool no_more = no_more_reads_ || broken_ || draining_;
-  if (!no_more && !reading_ && in_flight_.size() < max_in_flight_) {
+  if (!no_more && !reading_ && in_flight_.size() < hot_.max_in_flight) {
     reading_ = true;
+    ++operations_;
     next_ = std::make_unique<InFlight>();
-    StartRead(&next_->request);
+    stream_.Read(&next_->bytes, &read_);
   }
   if (no_more && in_flight_.empty()) {
     finished_ = true;
+    ++operations_;
     const bool cut_short = draining_ && !no_more_reads_;
-    Finish(cut_short ? grpc::Status(grpc::StatusCode::UNAVAILABLE, kDraining) : grpc::Status::OK);
+    stream_.Finish(
+        cut_short ? grpc::Status(grpc::StatusCode::UNAVAILABLE, kDraining) : grpc::Status::OK,
+        &sent_);
   }
 }
 
-void SampleStream::OnReadDone(bool ok) {
+void SampleStream::OnRead(bool ok) {
   InFlight* message = nullptr;
   {
     const std::lock_guard lock(mutex_);
     reading_ = false;
-    if (finished_) return;
-    if (!ok) {
-      no_more_reads_ = true;
-      return Advance();
+    if (ok && !finished_) {
+      message = next_.get();
+      in_flight_.push_back(std::move(next_));
     }
-    message = next_.get();
-    in_flight_.push_back(std::move(next_));
+    no_more_reads_ = no_more_reads_ || !ok;
   }
-  // Without the lock: a refused message is answered before Dispatch returns.
-  dispatcher_.Dispatch(
-      {.request = &message->request,
-       .response = &message->response,
-       .cancelled = [this] { return context_->IsCancelled(); },
-       .done = [this, message](const absl::Status& status) { Answer(*message, status); }});
-  const std::lock_guard lock(mutex_);
-  Advance();
+  // Without the lock: the message may be answered before Dispatch returns.
+  if (message != nullptr) Dispatch(*message);
+  {
+    const std::lock_guard lock(mutex_);
+    Advance();
+  }
+  EndOperation();
+}
+
+void SampleStream::Dispatch(InFlight& message) {
+  const absl::Status read = message.request.Read(message.bytes);
+  message.bytes.Clear();
+  if (!read.ok()) return Answer(message, read);
+  hot_.dispatcher.Dispatch(
+      {.request = &message.request,
+       .response = &message.response,
+       .cancelled = [this] { return broken_.load(); },
+       .done = [this, &message](const absl::Status& status) { Answer(message, status); }},
+      hot_.here());
 }
 
 void SampleStream::Answer(InFlight& message, const absl::Status& status) {
-  const std::lock_guard lock(mutex_);
   if (!status.ok()) {
-    const int64_t step = message.request.step();
+    const int64_t step = message.request.message().step();
     message.response.Clear();
     message.response.set_step(step);
     message.response.set_semantics_version(sampling::kSemanticsVersion);
     *message.response.mutable_error() = ToError(status);
   }
   message.request.Clear();
+  message.bytes = ToBytes(message.response);
+  const std::lock_guard lock(mutex_);
   message.answered = true;
   Advance();
 }
 
-void SampleStream::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
-  writing_ = false;
-  in_flight_.pop_front();
-  if (!ok) broken_ = true;
-  Advance();
+void SampleStream::OnWritten(bool ok) {
+  {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    in_flight_.pop_front();
+    if (!ok) broken_ = true;
+    Advance();
+  }
+  EndOperation();
 }
 
-void SampleStream::OnCancel() {
-  const std::lock_guard lock(mutex_);
-  broken_ = true;
-  Advance();
-}
-
-// The lock waits for a thread that called Finish and has not left Advance yet.
 void SampleStream::OnDone() {
-  calls_.RemoveStream(this);
-  mutex_.lock();
-  mutex_.unlock();
+  {
+    const std::lock_guard lock(mutex_);
+    if (context_.IsCancelled()) broken_ = true;
+    Advance();
+  }
+  EndOperation();
+}
+
+void SampleStream::EndOperation() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (--operations_ > 0) return;
+  }
+  hot_.calls.RemoveStream(this);
   delete this;
 }
 
@@ -119,7 +146,7 @@ void SampleStream::Cancel() {
     const std::lock_guard lock(mutex_);
     broken_ = true;
   }
-  context_->TryCancel();
+  context_.TryCancel();
 }
 
 }  // namespace tokendraw

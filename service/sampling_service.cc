@@ -3,9 +3,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "sampling/sampler.h"
-#include "service/sample_stream.h"
+#include "service/convert.h"
 #include "service/status.h"
 #include "service/version.h"
 
@@ -18,40 +17,7 @@ grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const abs
   return reactor;
 }
 
-// One SampleTokens call: active until its status has left. Deletes itself.
-class SampleCall final : public grpc::ServerUnaryReactor {
- public:
-  explicit SampleCall(ActiveCalls& calls) : calls_(calls) {}
-  void OnDone() override {
-    calls_.EndUnary();
-    delete this;
-  }
-
- private:
-  ActiveCalls& calls_;
-};
-
 }  // namespace
-
-grpc::ServerUnaryReactor* SamplingServiceImpl::SampleTokens(grpc::CallbackServerContext* context,
-                                                            const v1::SampleTokensRequest* request,
-                                                            v1::SampleTokensResponse* response) {
-  if (!calls_.BeginUnary()) return Finish(context, absl::UnavailableError(kDraining));
-  auto* call = new SampleCall(calls_);
-  dispatcher_.Dispatch(
-      {.request = request,
-       .response = response,
-       .deadline = absl::FromChrono(context->deadline()),
-       .cancelled = [context] { return context->IsCancelled(); },
-       .done = [call](const absl::Status& status) { call->Finish(ToGrpcStatus(status)); }});
-  return call;
-}
-
-grpc::ServerBidiReactor<v1::SampleTokensRequest, v1::SampleTokensResponse>*
-SamplingServiceImpl::StreamSampleTokens(grpc::CallbackServerContext* context) {
-  return SampleStream::Start(context, static_cast<size_t>(options_.max_in_flight), dispatcher_,
-                             calls_);
-}
 
 grpc::ServerUnaryReactor* SamplingServiceImpl::ValidateParams(
     grpc::CallbackServerContext* context, const v1::ValidateParamsRequest* request,
@@ -102,6 +68,7 @@ grpc::ServerUnaryReactor* SamplingServiceImpl::GetServerInfo(grpc::CallbackServe
   response->set_max_queued_bytes(options_.max_queued_bytes);
   response->set_simd_target(sampling::SimdTarget());
   response->set_shared_memory(dispatcher_.takes_shared_memory());
+  response->set_shared_memory_dir(options_.shm_dir);
   response->set_threads(dispatcher_.threads());
   return Finish(context, absl::OkStatus());
 }

@@ -1,26 +1,19 @@
-// The RPC handlers. Thin: they move messages between gRPC and the dispatcher.
+// The RPC handlers, save those of the hot calls: SampleCall and SampleStream.
 #ifndef TOKENDRAW_SERVICE_SAMPLING_SERVICE_H_
 #define TOKENDRAW_SERVICE_SAMPLING_SERVICE_H_
 
-#include "service/active_calls.h"
 #include "service/dispatcher.h"
-#include "service/metrics.h"
+#include "service/hot_calls.h"
 #include "service/options.h"
-#include "tokendraw/v1/sampling.grpc.pb.h"
 
 namespace tokendraw {
 
-class SamplingServiceImpl final : public v1::SamplingService::CallbackService {
+class SamplingServiceImpl final : public HotCallService {
  public:
   // All arguments must outlive the service.
-  SamplingServiceImpl(const Options& options, Dispatcher& dispatcher, ActiveCalls& calls)
-      : options_(options), dispatcher_(dispatcher), calls_(calls) {}
+  SamplingServiceImpl(const Options& options, const Dispatcher& dispatcher)
+      : options_(options), dispatcher_(dispatcher) {}
 
-  grpc::ServerUnaryReactor* SampleTokens(grpc::CallbackServerContext* context,
-                                         const v1::SampleTokensRequest* request,
-                                         v1::SampleTokensResponse* response) override;
-  grpc::ServerBidiReactor<v1::SampleTokensRequest, v1::SampleTokensResponse>* StreamSampleTokens(
-      grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* ValidateParams(grpc::CallbackServerContext* context,
                                            const v1::ValidateParamsRequest* request,
                                            v1::ValidateParamsResponse* response) override;
@@ -33,8 +26,7 @@ class SamplingServiceImpl final : public v1::SamplingService::CallbackService {
 
  private:
   const Options& options_;
-  Dispatcher& dispatcher_;
-  ActiveCalls& calls_;
+  const Dispatcher& dispatcher_;
 };
 
 }  // namespace tokendraw

@@ -13,6 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpc/health/v1/health.pb.h"
+#include "service/sample_call.h"
+#include "service/sample_stream.h"
 
 namespace tokendraw {
 namespace {
@@ -20,6 +22,12 @@ namespace {
 int ThreadCount(const Options& options) {
   if (options.threads > 0) return static_cast<int>(options.threads);
   return static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+}
+
+// Threads that move messages; each moves some GB/s, far more than one that computes rows.
+int QueueCount(int compute_threads) {
+  constexpr int kComputeThreadsPerQueue = 8;
+  return (compute_threads - 1) / kComputeThreadsPerQueue + 1;
 }
 
 }  // namespace
@@ -41,7 +49,7 @@ Server::Server(const Options& options, std::unique_ptr<SharedMemory> shared_memo
       shared_memory_(std::move(shared_memory)),
       dispatcher_(options_, ThreadCount(options_), shared_memory_.get(), metrics_),
       calls_(absl::Milliseconds(options_.write_timeout_ms), metrics_),
-      service_(options_, dispatcher_, calls_) {}
+      service_(options_, dispatcher_) {}
 
 Server::~Server() {
   if (server_ == nullptr) return;
@@ -72,6 +80,9 @@ absl::Status Server::Listen() {
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
   builder.RegisterService(&service_);
+  for (int i = 0; i < QueueCount(dispatcher_.threads()); ++i) {
+    queues_.push_back(std::make_unique<CallQueue>(builder.AddCompletionQueue()));
+  }
   std::vector<int> ports(options_.listen.size(), 0);
   for (size_t i = 0; i < options_.listen.size(); ++i) {
     builder.AddListeningPort(options_.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
@@ -91,6 +102,13 @@ absl::Status Server::Listen() {
                              : address);
   }
   if (server_ == nullptr) return absl::InternalError("gRPC did not start");
+  for (const auto& queue : queues_) {
+    const HotCalls hot{service_, dispatcher_, calls_, *queue,
+                       static_cast<size_t>(options_.max_in_flight)};
+    SampleCall::Await(hot);
+    SampleStream::Await(hot);
+    queue->Start();
+  }
   server_->GetHealthCheckService()->SetServingStatus(v1::SamplingService::service_full_name(),
                                                      true);
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "service/active_calls.h"
+#include "service/call_queue.h"
 #include "service/dispatcher.h"
 #include "service/listener.h"
 #include "service/metrics.h"
@@ -51,6 +52,7 @@ class Server {
   Dispatcher dispatcher_;
   ActiveCalls calls_;
   SamplingServiceImpl service_;
+  std::vector<std::unique_ptr<CallQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;
 };
 

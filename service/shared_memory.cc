@@ -18,8 +18,6 @@ namespace {
 constexpr size_t kMostMapped = 256;
 constexpr size_t kLongestName = 255;
 
-constexpr char kName[] = "logits.shared_memory.name";
-
 bool IsPlainName(const std::string& name) {
   return !name.empty() && name.size() <= kLongestName && name != "." && name != ".." &&
          name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
@@ -62,10 +60,12 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::Open(const std::stri
 SharedMemory::~SharedMemory() { close(directory_); }
 
 std::shared_ptr<const Mapping> SharedMemory::Map(const std::string& name, int64_t offset,
-                                                 int64_t bytes, Violations& violations) {
+                                                 int64_t bytes, const std::string& path,
+                                                 Violations& violations) {
   if (!IsPlainName(name)) {
-    violations.Add(kName, absl::StrCat("name must be a plain file name of 1 to ", kLongestName,
-                                       " bytes: no '/', no NUL, not \".\" or \"..\""));
+    violations.Add(path + ".name",
+                   absl::StrCat("name must be a plain file name of 1 to ", kLongestName,
+                                " bytes: no '/', no NUL, not \".\" or \"..\""));
     return nullptr;
   }
   // Neither a link nor, waiting for a writer, a pipe.
@@ -73,22 +73,22 @@ std::shared_ptr<const Mapping> SharedMemory::Map(const std::string& name, int64_
   File file(openat(directory_, name.c_str(), kFlags));
   struct stat status;
   if (file.get() < 0 || fstat(file.get(), &status) != 0) {
-    violations.Add(kName, absl::StrCat("cannot open the file: ", strerror(errno)));
+    violations.Add(path + ".name", absl::StrCat("cannot open the file: ", strerror(errno)));
     return nullptr;
   }
   if (!S_ISREG(status.st_mode)) {
-    violations.Add(kName, "name must be that of a regular file");
+    violations.Add(path + ".name", "name must be that of a regular file");
     return nullptr;
   }
   if (status.st_uid != geteuid() && status.st_uid != owner_) {
-    violations.Add(kName, "the file must belong to the server's user or to that of --shm_dir");
+    violations.Add(path + ".name",
+                   "the file must belong to the server's user or to that of --shm_dir");
     return nullptr;
   }
   const auto size = static_cast<int64_t>(status.st_size);
   if (offset < 0 || offset > size || bytes > size - offset) {
-    violations.Add("logits.shared_memory.offset",
-                   absl::StrCat("expected ", bytes, " bytes from offset ", offset,
-                                " on, the file has ", size, " bytes"));
+    violations.Add(path + ".offset", absl::StrCat("expected ", bytes, " bytes from offset ", offset,
+                                                  " on, the file has ", size, " bytes"));
     return nullptr;
   }
 
@@ -108,7 +108,7 @@ std::shared_ptr<const Mapping> SharedMemory::Map(const std::string& name, int64_
   void* const start =
       mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_SHARED, file.get(), 0);
   if (start == MAP_FAILED) {
-    violations.Add(kName, absl::StrCat("cannot map the file: ", strerror(errno)));
+    violations.Add(path + ".name", absl::StrCat("cannot map the file: ", strerror(errno)));
     return nullptr;
   }
   known_.push_front({status.st_dev, status.st_ino,

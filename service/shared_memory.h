@@ -45,10 +45,10 @@ class SharedMemory {
   ~SharedMemory();
 
   // Maps the file `name`, of which `bytes` from `offset` on are wanted. Null, and added to
-  // `violations` under logits.shared_memory, unless it is a plain name of a regular file that
-  // belongs to this process's user or to the directory's, and the range lies in it.
+  // `violations` under `path`, unless it is a plain name of a regular file that belongs to this
+  // process's user or to the directory's, and the range lies in it.
   std::shared_ptr<const Mapping> Map(const std::string& name, int64_t offset, int64_t bytes,
-                                     Violations& violations);
+                                     const std::string& path, Violations& violations);
 
   // Files that are mapped now.
   size_t mapped() const;

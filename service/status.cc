@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace tokendraw {
@@ -23,6 +25,24 @@ absl::Status Violations::ToStatus() const {
   return absl::InvalidArgumentError(text);
 }
 
+namespace {
+
+constexpr char kRetryAfter[] = "tokendraw/retry_after_ms";
+
+}  // namespace
+
+absl::Status RetryAfter(absl::Status status, int32_t milliseconds) {
+  status.SetPayload(kRetryAfter, absl::Cord(absl::StrCat(milliseconds)));
+  return status;
+}
+
+int32_t RetryAfterMs(const absl::Status& status) {
+  const auto payload = status.GetPayload(kRetryAfter);
+  int32_t milliseconds = 0;
+  if (payload.has_value()) (void)absl::SimpleAtoi(std::string(*payload), &milliseconds);
+  return milliseconds;
+}
+
 // The codes of Abseil and gRPC are the same numbers.
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
@@ -32,6 +52,7 @@ v1::Error ToError(const absl::Status& status) {
   v1::Error error;
   error.set_code(static_cast<int32_t>(status.code()));
   error.set_message(std::string(status.message()));
+  error.set_retry_after_ms(RetryAfterMs(status));
   return error;
 }
 

@@ -42,6 +42,11 @@ class Violations {
 // Text of UNAVAILABLE while the server ends.
 inline constexpr char kDraining[] = "the server is draining";
 
+// RESOURCE_EXHAUSTED that will pass: there is likely room again after `milliseconds`, >= 1.
+absl::Status RetryAfter(absl::Status status, int32_t milliseconds);
+// Of RetryAfter; 0 for a status without.
+int32_t RetryAfterMs(const absl::Status& status);
+
 // The status of a call.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 

@@ -29,7 +29,7 @@ _SMALL = request([[1, 3, 2]], Params(temperature=0))
 
 _LATE = (
     grpc.StatusCode.DEADLINE_EXCEEDED,
-    'the deadline passed while the message was queued; nothing was computed',
+    'the deadline passed while the message was queued; it was not computed',
 )
 
 

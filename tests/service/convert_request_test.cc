@@ -12,10 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-absl::Status Convert(const v1::SampleTokensRequest& request) {
-  return ConvertRequest(request, kLimits, nullptr).status();
-}
-
 struct BadRequest {
   const char* name;
   std::function<void(v1::SampleTokensRequest&)> spoil;
@@ -161,15 +157,15 @@ TEST(ConvertRequestTest, TheLargestShapeDoesNotOverflow) {
               HasSubstr("expected 137438953408 values (row_count 64 x row_stride 2147483647)"));
 }
 
-TEST(ConvertRequestTest, PayloadsThatTheServerDoesNotTakeAreUnimplemented) {
+TEST(ConvertRequestTest, SharedMemoryIsUnimplementedWithoutADirectory) {
   v1::SampleTokensRequest request = ValuesRequest({{1}});
   request.mutable_logits()->mutable_shared_memory()->set_name("rows");
   EXPECT_EQ(Convert(request).code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(Convert(request).message()),
               HasSubstr("logits.shared_memory: this server runs without --shm_dir"));
-  request.mutable_logits()->mutable_candidates();
+  auto& shards = *request.mutable_logits()->mutable_shards();
+  shards.add_shards()->mutable_shared_memory()->set_name("rows");
   EXPECT_EQ(Convert(request).code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(Convert(request).message()), HasSubstr("logits.candidates: "));
 }
 
 TEST(ConvertRequestTest, RowsLieAtTheirStride) {
@@ -180,12 +176,15 @@ TEST(ConvertRequestTest, RowsLieAtTheirStride) {
   logits.set_row_stride(3);
   logits.set_data_type(v1::DATA_TYPE_BF16);
   logits.set_inline_(std::string("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b", 12));
-  const absl::StatusOr<Batch> batch = ConvertRequest(request, kLimits, nullptr);
+  ReceivedRequest received;
+  ASSERT_TRUE(received.Read(Serialised(request)).ok());
+  const absl::StatusOr<Batch> batch = ConvertRequest(received, kLimits, nullptr);
   ASSERT_TRUE(batch.ok()) << batch.status();
   ASSERT_EQ(batch->rows.size(), 2u);
-  EXPECT_EQ(std::memcmp(batch->rows[1].input.logits.data, "\x06\x07\x08\x09", 4), 0);
-  EXPECT_EQ(batch->rows[1].input.logits.vocab_size, 2);
-  EXPECT_EQ(batch->rows[1].input.logits.type, sampling::DataType::kBF16);
+  std::vector<std::byte> room;
+  EXPECT_EQ(std::memcmp(batch->tensor.Row(1, room), "\x06\x07\x08\x09", 4), 0);
+  EXPECT_EQ(batch->vocab_size, 2);
+  EXPECT_EQ(batch->data_type, sampling::DataType::kBF16);
 }
 
 TEST(ConvertRequestTest, AKeyIsTakenAsItIsAndAMissingSeedIsDrawn) {
@@ -194,7 +193,9 @@ TEST(ConvertRequestTest, AKeyIsTakenAsItIsAndAMissingSeedIsDrawn) {
   request.add_rows();
   request.add_rows();
   request.mutable_rows(0)->set_position(int64_t{1} << 40);
-  const absl::StatusOr<Batch> batch = ConvertRequest(request, kLimits, nullptr);
+  ReceivedRequest received;
+  ASSERT_TRUE(received.Read(Serialised(request)).ok());
+  const absl::StatusOr<Batch> batch = ConvertRequest(received, kLimits, nullptr);
   ASSERT_TRUE(batch.ok()) << batch.status();
   EXPECT_EQ(batch->rows[0].input.key.seed, 0u) << "seed 0 is a seed";
   EXPECT_EQ(batch->rows[0].input.key.position, uint64_t{1} << 40);

@@ -19,15 +19,18 @@ class DispatcherTest : public ::testing::Test {
   struct Call {
     absl::Time deadline = absl::InfiniteFuture();
     bool cancelled = false;
+    RowWorker* here = nullptr;
   };
 
   // Sends one message and waits for its end.
   absl::Status Send(const v1::SampleTokensRequest& request, const Call& call,
                     v1::SampleTokensResponse& response) {
+    ReceivedRequest received;
+    EXPECT_TRUE(received.Read(Serialised(request)).ok());
     Dispatcher dispatcher(options_, 2, nullptr, metrics_);
     std::latch done(1);
     absl::Status result;
-    dispatcher.Dispatch({.request = &request,
+    dispatcher.Dispatch({.request = &received,
                          .response = &response,
                          .deadline = call.deadline,
                          .cancelled = [&] { return call.cancelled; },
@@ -35,7 +38,8 @@ class DispatcherTest : public ::testing::Test {
                              [&](const absl::Status& status) {
                                result = status;
                                done.count_down();
-                             }});
+                             }},
+                        call.here);
     done.wait();
     return result;
   }
@@ -78,7 +82,8 @@ TEST_F(DispatcherTest, ABadRowCostsItsBatchMatesNothing) {
   EXPECT_EQ(response_.row_errors(1).code(), v1::ROW_ERROR_CODE_NO_CANDIDATE);
   EXPECT_EQ(response_.row_errors(1).token_id(), -1);
   EXPECT_THAT(response_.row_errors(1).message(), HasSubstr("no legal token"));
-  EXPECT_EQ(metrics_.row_errors, 2);
+  EXPECT_EQ(metrics_.row_errors[v1::ROW_ERROR_CODE_NOT_FINITE], 1);
+  EXPECT_EQ(metrics_.row_errors[v1::ROW_ERROR_CODE_NO_CANDIDATE], 1);
 }
 
 TEST_F(DispatcherTest, DetailsBelongToTheRowsThatAsked) {
@@ -94,6 +99,31 @@ TEST_F(DispatcherTest, DetailsBelongToTheRowsThatAsked) {
   EXPECT_EQ(response_.details(1).sample_index(), 1);
   EXPECT_EQ(response_.details(1).token_id(), response_.token_ids(2));
   EXPECT_THAT(response_.details(1).kept_ids(), ElementsAre(0, 1));
+}
+
+TEST_F(DispatcherTest, LittleWorkIsDoneWhereItWasRead) {
+  RowWorker here;
+  const auto small = ValuesRequest({{0, 9}});
+  ASSERT_TRUE(Send(small, {.here = &here}, response_).ok());
+  EXPECT_EQ(metrics_.messages_here, 1);
+
+  auto large = ValuesRequest({{0, 9}});
+  large.add_rows()->set_sample_count(1000);
+  ASSERT_TRUE(Send(large, {.here = &here}, response_).ok());
+  EXPECT_EQ(metrics_.messages_here, 1) << "many draws are no little work";
+  EXPECT_EQ(Send(small, {.cancelled = true, .here = &here}, response_).code(),
+            absl::StatusCode::kCancelled);
+}
+
+TEST_F(DispatcherTest, CountsByPayload) {
+  const auto request = ValuesRequest({{0, 9}, {9, 0}});
+  ASSERT_TRUE(Send(request, {}, response_).ok());
+  EXPECT_EQ(metrics_.values.messages, 1);
+  EXPECT_EQ(metrics_.values.rows, 2);
+  EXPECT_EQ(metrics_.values.bytes, static_cast<int64_t>(request.ByteSizeLong()));
+  EXPECT_EQ(metrics_.inline_rows.messages, 0);
+  EXPECT_GT(metrics_.compute_ns, 0);
+  EXPECT_GT(metrics_.queue_wait_ns, 0);
 }
 
 // Field case G08: what nobody waits for any more is not computed.
@@ -123,6 +153,7 @@ TEST_F(DispatcherTest, RefusalsAreCountedByKind) {
   const absl::Status full = Send(ValuesRequest({{0, 0}}), {}, response_);
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(full.message()), HasSubstr("max_queued_bytes is 8"));
+  EXPECT_GE(RetryAfterMs(full), 1);
   EXPECT_EQ(metrics_.messages_shed, 1);
 }
 

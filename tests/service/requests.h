@@ -2,10 +2,13 @@
 #ifndef TOKENDRAW_TESTS_SERVICE_REQUESTS_H_
 #define TOKENDRAW_TESTS_SERVICE_REQUESTS_H_
 
+#include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "service/convert.h"
+#include "service/received_request.h"
 #include "tokendraw/v1/sampling.pb.h"
 
 namespace tokendraw {
@@ -22,6 +25,44 @@ inline v1::SampleTokensRequest ValuesRequest(std::initializer_list<std::vector<f
     logits.mutable_values()->mutable_values()->Add(row.begin(), row.end());
   }
   return request;
+}
+
+// The message as gRPC would hand it over, in slices of `slice_size` bytes.
+inline grpc::ByteBuffer Serialised(const v1::SampleTokensRequest& request,
+                                   size_t slice_size = 8192) {
+  const std::string bytes = request.SerializeAsString();
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 0; at < bytes.size(); at += slice_size) {
+    slices.emplace_back(bytes.data() + at, std::min(slice_size, bytes.size() - at));
+  }
+  return {slices.data(), slices.size()};
+}
+
+// The whole message: with what is inline in its place.
+inline v1::SampleTokensRequest WithInline(const ReceivedRequest& received) {
+  const auto joined = [](const Fragments& fragments) {
+    std::string bytes;
+    for (const auto& part : fragments) {
+      bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
+    }
+    return bytes;
+  };
+  v1::SampleTokensRequest request = received.message();
+  if (request.logits().has_inline_()) {
+    request.mutable_logits()->set_inline_(joined(received.InlineBytes()));
+  }
+  for (int i = 0; i < request.logits().shards().shards_size(); ++i) {
+    v1::VocabularyShard& shard = *request.mutable_logits()->mutable_shards()->mutable_shards(i);
+    if (shard.has_inline_()) shard.set_inline_(joined(received.InlineBytes(i)));
+  }
+  return request;
+}
+
+// Receives the message and checks it.
+inline absl::Status Convert(const v1::SampleTokensRequest& request) {
+  ReceivedRequest received;
+  if (absl::Status read = received.Read(Serialised(request)); !read.ok()) return read;
+  return ConvertRequest(received, kLimits, nullptr).status();
 }
 
 }  // namespace tokendraw

@@ -4,31 +4,16 @@
 
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "service/server.h"
+#include "tests/service/temp_dir.h"
 #include "tokendraw/v1/sampling.grpc.pb.h"
 
 namespace tokendraw {
-
-// A directory that goes with the test. Short: a socket path has at most 107 bytes.
-class TempDir {
- public:
-  TempDir() {
-    char pattern[] = "/tmp/tokendraw.XXXXXX";
-    path_ = mkdtemp(pattern);
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 class RunningServer {
  public:

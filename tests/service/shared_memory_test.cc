@@ -37,7 +37,8 @@ class SharedMemoryTest : public testing::Test {
   // What is wrong, or nothing.
   std::string Fault(const std::string& name, int64_t offset = 0, int64_t bytes = 1) {
     Violations violations;
-    const bool mapped = shared_memory_->Map(name, offset, bytes, violations) != nullptr;
+    const bool mapped =
+        shared_memory_->Map(name, offset, bytes, "logits.shared_memory", violations) != nullptr;
     EXPECT_EQ(mapped, violations.count() == 0);
     return std::string(violations.ToStatus().message());
   }
@@ -45,7 +46,7 @@ class SharedMemoryTest : public testing::Test {
   std::string Read(const std::string& name) {
     Violations violations;
     const auto size = static_cast<int64_t>(std::filesystem::file_size(PathOf(name)));
-    const auto mapping = shared_memory_->Map(name, 0, size, violations);
+    const auto mapping = shared_memory_->Map(name, 0, size, "logits.shared_memory", violations);
     if (mapping == nullptr) return "";
     return {reinterpret_cast<const char*>(mapping->bytes().data()), mapping->bytes().size()};
   }
@@ -158,7 +159,7 @@ TEST_F(SharedMemoryTest, RemovedFilesAreLetGo) {
 TEST_F(SharedMemoryTest, AMappingOutlivesItsFileWhileItIsUsed) {
   Write("rows", "abcdef");
   Violations violations;
-  const auto mapping = shared_memory_->Map("rows", 0, 6, violations);
+  const auto mapping = shared_memory_->Map("rows", 0, 6, "logits.shared_memory", violations);
   std::filesystem::remove(PathOf("rows"));
   Write("other", "x");
   EXPECT_EQ(Read("other"), "x");

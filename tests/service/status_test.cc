@@ -30,5 +30,14 @@ TEST(StatusTest, CodesAreTheSameOnBothSides) {
   EXPECT_EQ(ToError(status).message(), "text");
 }
 
+TEST(StatusTest, RetryAdviceTravelsWithTheStatus) {
+  const absl::Status full = RetryAfter(absl::ResourceExhaustedError("full"), 25);
+  EXPECT_EQ(RetryAfterMs(full), 25);
+  EXPECT_EQ(ToError(full).retry_after_ms(), 25);
+  EXPECT_EQ(full.message(), "full");
+  EXPECT_EQ(RetryAfterMs(absl::ResourceExhaustedError("for ever")), 0);
+  EXPECT_FALSE(ToError(absl::ResourceExhaustedError("for ever")).retry_after_ms());
+}
+
 }  // namespace
 }  // namespace tokendraw

@@ -1,0 +1,56 @@
+// A completion queue of gRPC and the thread that serves it: the one that reads a message from the
+// socket also looks at it, and may compute it. gRPC's callbacks would hand it from thread to
+// thread.
+#ifndef TOKENDRAW_SERVICE_CALL_QUEUE_H_
+#define TOKENDRAW_SERVICE_CALL_QUEUE_H_
+
+#include <grpcpp/completion_queue.h>
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "service/row_pool.h"
+
+namespace tokendraw {
+
+// What happens when an operation of gRPC ends: its address is the operation's tag.
+class Operation {
+ public:
+  explicit Operation(std::function<void(bool ok)> ended) : ended_(std::move(ended)) {}
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  // `ok` is false if it did not come to pass: no more messages, a broken call.
+  void End(bool ok) { ended_(ok); }
+
+ private:
+  const std::function<void(bool ok)> ended_;
+};
+
+class CallQueue {
+ public:
+  explicit CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue);
+  // The server must have shut down, and its calls on this queue be over.
+  ~CallQueue();
+
+  // Serves the queue from now on. The server must have started.
+  void Start();
+
+  grpc::ServerCompletionQueue* get() const { return queue_.get(); }
+
+  // For rows that are computed on the queue's thread.
+  RowWorker& worker() { return worker_; }
+
+ private:
+  void Serve();
+
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  RowWorker worker_;
+  std::thread thread_;
+};
+
+}  // namespace tokendraw
+
+#endif  // TOKENDRAW_SERVICE_CALL_QUEUE_H_

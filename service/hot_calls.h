@@ -1,0 +1,40 @@
+// What the calls that sample need: the service they belong to and where their work goes.
+#ifndef TOKENDRAW_SERVICE_HOT_CALLS_H_
+#define TOKENDRAW_SERVICE_HOT_CALLS_H_
+
+#include <cstddef>
+
+#include "service/active_calls.h"
+#include "service/call_queue.h"
+#include "service/dispatcher.h"
+#include "tokendraw/v1/sampling.grpc.pb.h"
+
+namespace tokendraw {
+
+// The two calls that move rows are taken as bytes, from completion queues; the others are ordinary.
+using HotCallService = v1::SamplingService::WithRawMethod_SampleTokens<
+    v1::SamplingService::WithRawMethod_StreamSampleTokens<
+        v1::SamplingService::WithCallbackMethod_ValidateParams<
+            v1::SamplingService::WithCallbackMethod_ExplainRow<
+                v1::SamplingService::WithCallbackMethod_GetServerInfo<
+                    v1::SamplingService::Service>>>>>;
+
+// All of it must outlive the calls.
+struct HotCalls {
+  HotCallService& service;
+  Dispatcher& dispatcher;
+  ActiveCalls& calls;
+  CallQueue& queue;
+  size_t max_in_flight;
+
+  // The worker for small messages: a call that is alone keeps nobody waiting by computing where it
+  // was read.
+  RowWorker* here() const { return calls.IsOnlyOne() ? &queue.worker() : nullptr; }
+};
+
+// Serialises a reply.
+grpc::ByteBuffer ToBytes(const v1::SampleTokensResponse& response);
+
+}  // namespace tokendraw
+
+#endif  // TOKENDRAW_SERVICE_HOT_CALLS_H_

@@ -1,0 +1,49 @@
+#include "service/sample_call.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "service/status.h"
+
+namespace tokendraw {
+
+void SampleCall::Await(const HotCalls& hot) {
+  auto* call = new SampleCall(hot);
+  call->context_.AsyncNotifyWhenDone(&call->done_);
+  hot.service.RequestSampleTokens(&call->context_, &call->bytes_, &call->writer_, hot.queue.get(),
+                                  hot.queue.get(), &call->called_);
+}
+
+void SampleCall::OnCalled(bool ok) {
+  if (!ok) {  // the server shuts down: nobody called, and done_ never comes
+    delete this;
+    return;
+  }
+  Await(hot_);
+  is_active_ = hot_.calls.BeginUnary();
+  if (!is_active_) return Answer(absl::UnavailableError(kDraining));
+  const absl::Status read = request_.Read(bytes_);
+  bytes_.Clear();
+  if (!read.ok()) return Answer(read);
+  hot_.dispatcher.Dispatch({.request = &request_,
+                            .response = &response_,
+                            .deadline = absl::FromChrono(context_.deadline()),
+                            .cancelled = [this] { return cancelled_.load(); },
+                            .done = [this](const absl::Status& status) { Answer(status); }},
+                           hot_.here());
+}
+
+void SampleCall::Answer(const absl::Status& status) {
+  if (status.ok()) return writer_.Finish(ToBytes(response_), grpc::Status::OK, &sent_);
+  if (const int32_t retry_after_ms = RetryAfterMs(status); retry_after_ms > 0) {
+    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(retry_after_ms));
+  }
+  writer_.FinishWithError(ToGrpcStatus(status), &sent_);
+}
+
+void SampleCall::OnEnd() {
+  if (--ends_left_ > 0) return;
+  if (is_active_) hot_.calls.EndUnary();
+  delete this;
+}
+
+}  // namespace tokendraw

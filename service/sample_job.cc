@@ -1,0 +1,85 @@
+#include "service/sample_job.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "service/respond.h"
+
+namespace tokendraw {
+
+SampleJob::SampleJob(SampleJobContext context, Batch batch, QueueBudget::Share share)
+    : context_(std::move(context)),
+      batch_(std::move(batch)),
+      queued_(absl::Now()),
+      share_(std::move(share)),
+      results_(batch_.rows.size()) {}
+
+bool SampleJob::IsSmall() const {
+  constexpr int64_t kFewTokens = 1 << 18;
+  constexpr int64_t kFewDraws = 64;
+  int64_t tokens = 0, draws = 0;
+  for (const BatchRow& row : batch_.rows) {
+    const auto& candidates = row.input.candidates;
+    tokens += candidates ? static_cast<int64_t>(candidates->ids.size()) : batch_.vocab_size;
+    draws += row.input.sample_count;
+  }
+  return tokens <= kFewTokens && draws <= kFewDraws;
+}
+
+bool SampleJob::Wanted() {
+  const absl::Time now = absl::Now();
+  if (!std::exchange(started_, true)) {
+    context_.metrics->queue_wait_ns += absl::ToInt64Nanoseconds(now - queued_);
+  }
+  expired_ = now >= context_.deadline;
+  return !expired_ && !context_.cancelled();
+}
+
+void SampleJob::ComputeRow(int32_t row, RowWorker& worker) {
+  const absl::Time start = absl::Now();
+  Sample(row, worker);
+  context_.metrics->compute_ns += absl::ToInt64Nanoseconds(absl::Now() - start);
+}
+
+void SampleJob::Sample(int32_t row, RowWorker& worker) {
+  const BatchRow& asked = batch_.rows[row];
+  sampling::RowInput input = asked.input;
+  input.logits = {.type = batch_.data_type, .vocab_size = batch_.vocab_size};
+  if (!input.candidates) {
+    input.logits.data = batch_.tensor.Row(static_cast<size_t>(row), worker.row);
+    if (input.logits.data == nullptr) {
+      results_[row].error = sampling::RowErrorCode::kUnreadable;
+      return;
+    }
+  }
+  worker.sampler.Sample(batch_.params[asked.params_index], input, results_[row]);
+}
+
+void SampleJob::Done(bool computed) {
+  const absl::Status status = computed ? Respond() : NotWanted();
+  share_.reset();  // before the caller hears of it and sends the next message
+  context_.done(status);
+}
+
+absl::Status SampleJob::Respond() {
+  FillResponse(batch_, results_, *context_.response);
+  context_.metrics->rows += row_count();
+  for (const v1::RowError& error : context_.response->row_errors()) {
+    context_.metrics->row_errors[error.code()]++;
+  }
+  const auto bytes = static_cast<int64_t>(context_.response->ByteSizeLong());
+  if (bytes <= context_.max_message_bytes) return absl::OkStatus();
+  context_.metrics->messages_shed++;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the reply has ", bytes, " bytes: over max_message_bytes ", context_.max_message_bytes));
+}
+
+absl::Status SampleJob::NotWanted() {
+  context_.metrics->messages_expired++;
+  if (!expired_) return absl::CancelledError("the call ended while it was queued");
+  return absl::DeadlineExceededError(
+      "the deadline passed while the message was queued; it was not computed");
+}
+
+}  // namespace tokendraw

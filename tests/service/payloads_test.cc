@@ -1,0 +1,262 @@
+// One set of rows, brought in every way that the wire has, must give one answer.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <fstream>
+#include <latch>
+#include <random>
+
+#include "service/dispatcher.h"
+#include "tests/service/requests.h"
+#include "tests/service/temp_dir.h"
+
+namespace tokendraw {
+namespace {
+
+constexpr int32_t kVocab = 5003;
+constexpr int32_t kRows = 5;
+
+class PayloadsTest : public ::testing::TestWithParam<v1::DataType> {
+ protected:
+  PayloadsTest() : shared_memory_(*SharedMemory::Open(dir_.path())) {
+    std::mt19937 random(20);
+    std::normal_distribution<float> logit(0, 3);
+    for (float& x : logits_) x = logit(random);
+    logits_[2 * kVocab + 17] = NAN;  // one row is an error
+  }
+
+  // Columns [begin, end) of all rows, as bytes; with `padding` columns behind.
+  std::string Columns(int32_t begin, int32_t end, int32_t padding = 0) const {
+    std::string bytes;
+    for (int32_t row = 0; row < kRows; ++row) {
+      for (int32_t id = begin; id < end; ++id) Append(logits_[row * kVocab + id], bytes);
+      for (int32_t i = 0; i < padding; ++i) Append(1e30f, bytes);
+    }
+    return bytes;
+  }
+
+  void Append(float x, std::string& bytes) const {
+    const auto bits = std::bit_cast<uint32_t>(x);
+    if (GetParam() == v1::DATA_TYPE_F32) {
+      bytes.append(reinterpret_cast<const char*>(&bits), 4);
+    } else {
+      const uint32_t upper = bits >> 16;
+      bytes.append(reinterpret_cast<const char*>(&upper), 2);
+    }
+  }
+
+  // The rows with a chain of everything; without a payload.
+  static v1::SampleTokensRequest Request() {
+    v1::SampleTokensRequest request;
+    v1::LogitsTensor& logits = *request.mutable_logits();
+    logits.set_vocab_size(kVocab);
+    logits.set_row_count(kRows);
+    logits.set_data_type(GetParam());
+    v1::SamplingParams& params = *request.add_params();
+    params.set_typical_p(0.9);
+    params.set_xtc_probability(0.5);
+    params.set_temperature(0.8);
+    params.set_top_p(0.95);
+    params.set_return_kept(true);
+    params.mutable_logprobs()->set_top_count(5);
+    for (int32_t row = 0; row < kRows; ++row) {
+      v1::RowSpec& spec = *request.add_rows();
+      spec.set_seed(100);
+      spec.set_position(row);
+      spec.set_sample_count(1 + row % 3);
+      spec.add_output_ids(row);
+    }
+    return request;
+  }
+
+  v1::SampleTokensResponse Send(const v1::SampleTokensRequest& request, size_t slice_size = 8192) {
+    ReceivedRequest received;
+    EXPECT_TRUE(received.Read(Serialised(request, slice_size)).ok());
+    v1::SampleTokensResponse response;
+    std::latch done(1);
+    dispatcher_.Dispatch({.request = &received,
+                          .response = &response,
+                          .cancelled = [] { return false; },
+                          .done =
+                              [&](const absl::Status& status) {
+                                EXPECT_TRUE(status.ok()) << status;
+                                done.count_down();
+                              }},
+                         nullptr);
+    done.wait();
+    return response;
+  }
+
+  v1::SampleTokensResponse SendInline() {
+    v1::SampleTokensRequest request = Request();
+    request.mutable_logits()->set_inline_(Columns(0, kVocab));
+    return Send(request);
+  }
+
+  void ExpectSame(const v1::SampleTokensResponse& response) {
+    static const int kTokens = 1 + 2 + 3 + 1 + 2;
+    const v1::SampleTokensResponse expected = SendInline();
+    EXPECT_EQ(expected.token_ids_size(), kTokens);
+    EXPECT_EQ(expected.row_errors_size(), 1);
+    EXPECT_EQ(response.SerializeAsString(), expected.SerializeAsString())
+        << response.ShortDebugString().substr(0, 2000);
+  }
+
+  TempDir dir_;
+  const std::unique_ptr<SharedMemory> shared_memory_;
+  std::vector<float> logits_ = std::vector<float>(kRows * kVocab);
+  Metrics metrics_;
+  Dispatcher dispatcher_{Options(), 2, shared_memory_.get(), metrics_};
+};
+
+TEST_P(PayloadsTest, InlineInFragments) {
+  v1::SampleTokensRequest request = Request();
+  request.mutable_logits()->set_inline_(Columns(0, kVocab));
+  for (const size_t size : {1, 2, 3, 5, 64, 1000, 4096, 16384}) {
+    SCOPED_TRACE(size);
+    ExpectSame(Send(request, size));
+  }
+}
+
+TEST_P(PayloadsTest, InlineWithPadding) {
+  v1::SampleTokensRequest request = Request();
+  request.mutable_logits()->set_row_stride(kVocab + 61);
+  request.mutable_logits()->set_inline_(Columns(0, kVocab, 61));
+  ExpectSame(Send(request));
+}
+
+TEST_P(PayloadsTest, Values) {
+  v1::SampleTokensRequest request = Request();
+  request.mutable_logits()->set_data_type(v1::DATA_TYPE_F32);
+  for (const float x : logits_) {
+    const uint32_t mask = GetParam() == v1::DATA_TYPE_F32 ? 0xffffffff : 0xffff0000;
+    const float value = std::bit_cast<float>(std::bit_cast<uint32_t>(x) & mask);
+    request.mutable_logits()->mutable_values()->add_values(value);
+  }
+  ExpectSame(Send(request));
+}
+
+TEST_P(PayloadsTest, SharedMemory) {
+  std::ofstream(dir_.path() + "/rows") << "xyz" << Columns(0, kVocab);
+  v1::SampleTokensRequest request = Request();
+  request.mutable_logits()->mutable_shared_memory()->set_name("rows");
+  request.mutable_logits()->mutable_shared_memory()->set_offset(3);
+  ExpectSame(Send(request));
+}
+
+// Where the vocabulary is cut, and how each part comes.
+TEST_P(PayloadsTest, Shards) {
+  const std::vector<std::vector<int32_t>> cuts = {
+      {0, kVocab},
+      {0, 2500, kVocab},
+      {0, 1, kVocab},
+      {0, kVocab - 1, kVocab},
+      {0, 1700, 3400, kVocab},
+      {0, 626, 1252, 1878, 2504, 3130, 3756, 4382, kVocab},
+      {0, 3, 1000, 1001, 4096, kVocab},
+  };
+  for (const std::vector<int32_t>& cut : cuts) {
+    for (const size_t slice_size : {7, 8192}) {
+      SCOPED_TRACE(cut.size());
+      v1::SampleTokensRequest request = Request();
+      for (size_t i = 0; i + 1 < cut.size(); ++i) {
+        v1::VocabularyShard& shard = *request.mutable_logits()->mutable_shards()->add_shards();
+        shard.set_offset(cut[i]);
+        shard.set_width(cut[i + 1] - cut[i]);
+        const int32_t padding = i % 2 == 0 ? 0 : 5;
+        if (padding > 0) shard.set_row_stride(shard.width() + padding);
+        const std::string bytes = Columns(cut[i], cut[i + 1], padding);
+        if (i % 3 < 2) {
+          shard.set_inline_(bytes);
+          continue;
+        }
+        const std::string name = "shard" + std::to_string(i);
+        std::ofstream(dir_.path() + "/" + name) << bytes;
+        shard.mutable_shared_memory()->set_name(name);
+      }
+      ExpectSame(Send(request, slice_size));
+      // Another file for the next cut, as a worker that rewrites one would make.
+      for (const auto& file : std::filesystem::directory_iterator(dir_.path())) {
+        std::filesystem::remove(file);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, PayloadsTest, ::testing::Values(v1::DATA_TYPE_F32, v1::DATA_TYPE_BF16),
+                         [](const auto& info) { return v1::DataType_Name(info.param); });
+
+struct BadShards {
+  const char* name;
+  std::function<void(v1::LogitsTensor&)> spoil;
+  const char* text;
+};
+
+class BadShardsTest : public ::testing::TestWithParam<BadShards> {};
+
+// Two shards of one row of six columns, spoiled in one way.
+TEST_P(BadShardsTest, IsInvalidAndSaysWhere) {
+  v1::SampleTokensRequest request;
+  v1::LogitsTensor& logits = *request.mutable_logits();
+  logits.set_vocab_size(6);
+  logits.set_row_count(1);
+  logits.set_data_type(v1::DATA_TYPE_F32);
+  for (int i = 0; i < 2; ++i) {
+    v1::VocabularyShard& shard = *logits.mutable_shards()->add_shards();
+    shard.set_offset(3 * i);
+    shard.set_width(3);
+    shard.set_inline_(std::string(12, '\0'));
+  }
+  ASSERT_TRUE(Convert(request).ok());
+  GetParam().spoil(logits);
+  const absl::Status status = Convert(request);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(GetParam().text));
+}
+
+v1::VocabularyShard& Second(v1::LogitsTensor& logits) {
+  return *logits.mutable_shards()->mutable_shards(1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BadShardsTest,
+    ::testing::Values(
+        BadShards{"Gap", [](v1::LogitsTensor& l) { Second(l).set_offset(4); },
+                  "logits.shards.shards[1].offset: offset must be where the shard before ends, 3, "
+                  "got 4"},
+        BadShards{"Overlap", [](v1::LogitsTensor& l) { Second(l).set_offset(2); },
+                  "logits.shards.shards[1].offset: "},
+        BadShards{"NoWidth", [](v1::LogitsTensor& l) { Second(l).set_width(0); },
+                  "logits.shards.shards[1].width: width must be >= 1"},
+        BadShards{"Stride", [](v1::LogitsTensor& l) { Second(l).set_row_stride(2); },
+                  "logits.shards.shards[1].row_stride: row_stride must be 0 or >= width"},
+        BadShards{"Length", [](v1::LogitsTensor& l) { Second(l).set_inline_("x"); },
+                  "logits.shards.shards[1].inline: expected 12 bytes (row_count 1 x row_stride 3 x "
+                  "4 bytes), got 1"},
+        BadShards{"NoPayload", [](v1::LogitsTensor& l) { Second(l).clear_payload(); },
+                  "logits.shards.shards[1].payload: one of inline, shared_memory, values must be "
+                  "set"},
+        BadShards{"Missing",
+                  [](v1::LogitsTensor& l) { l.mutable_shards()->mutable_shards()->RemoveLast(); },
+                  "logits.shards.shards: expected widths that add up to vocab_size 6, got 3"},
+        BadShards{"None", [](v1::LogitsTensor& l) { l.mutable_shards()->Clear(); },
+                  "logits.shards.shards: expected 1 to 1024 shards, got 0"},
+        BadShards{"TooWide",
+                  [](v1::LogitsTensor& l) {
+                    Second(l).set_width(2147483647);
+                    l.mutable_shards()->add_shards()->set_width(2147483647);
+                  },
+                  "logits.shards.shards[1].inline: expected 8589934588 bytes"},
+        BadShards{"Values",
+                  [](v1::LogitsTensor& l) {
+                    l.set_data_type(v1::DATA_TYPE_F16);
+                    Second(l).mutable_values();
+                  },
+                  "logits.data_type: data_type of values must be DATA_TYPE_F32"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tokendraw
