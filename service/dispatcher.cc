@@ -70,7 +70,8 @@ void Dispatcher::Dispatch(Message message, RowWorker* here) {
                                                           .max_message_bytes = max_message_bytes_,
                                                           .metrics = &metrics_},
                                          *std::move(batch), *std::move(share));
-  if (here == nullptr || !job->IsSmall()) return pool_.Submit(std::move(job));
+  const bool is_alone = budget_.rows() == rows;
+  if (here == nullptr || !is_alone || !job->IsSmall()) return pool_.Submit(std::move(job));
   metrics_.messages_here++;
   RunHere(*job, *here);
 }

@@ -34,8 +34,8 @@ class Dispatcher {
   // `shared_memory` (null: none is taken) and `metrics` must outlive the dispatcher.
   Dispatcher(const Options& options, int threads, SharedMemory* shared_memory, Metrics& metrics);
 
-  // A message whose rows are little work is computed at once, with `here`, if that is given:
-  // handing it to another thread and back would take as long.
+  // A message whose rows are little work is computed at once, with `here`, if that is given and no
+  // other message is held: handing it to another thread and back would take as long.
   void Dispatch(Message message, RowWorker* here);
 
   int threads() const { return pool_.threads(); }

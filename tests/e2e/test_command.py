@@ -171,7 +171,8 @@ def test_info(server: Server) -> None:
     assert info['max_message_bytes'] == str(64 << 20)
     code, out, err = _run('info', server=server)
     assert (code, err) == (_OK, '')
-    assert dict(line.split() for line in out.splitlines()) == {
+    fields = [line.partition(' ') for line in out.splitlines()]
+    assert {name: value.strip() for name, _, value in fields} == {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in info.items()
     }

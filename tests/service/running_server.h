@@ -28,12 +28,14 @@ class RunningServer {
   Server* operator->() { return server_.get(); }
   std::string address() const { return server_->addresses().front(); }
 
-  // A stub with a connection of its own.
-  std::unique_ptr<v1::SamplingService::Stub> NewStub() const {
+  // A connection of its own.
+  std::shared_ptr<grpc::Channel> NewChannel() const {
     grpc::ChannelArguments args;
     args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return v1::SamplingService::NewStub(
-        grpc::CreateCustomChannel(address(), grpc::InsecureChannelCredentials(), args));
+    return grpc::CreateCustomChannel(address(), grpc::InsecureChannelCredentials(), args);
+  }
+  std::unique_ptr<v1::SamplingService::Stub> NewStub() const {
+    return v1::SamplingService::NewStub(NewChannel());
   }
 
  private:

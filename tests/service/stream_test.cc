@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -66,6 +67,45 @@ TEST(StreamTest, ARefusedMessageDoesNotEndTheStream) {
   EXPECT_EQ(response.token_ids_size(), 1);
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+// Bytes that are no request, as no generated client would send them.
+TEST(StreamTest, BytesThatAreNoMessageDoNotEndTheStream) {
+  RunningServer server;
+  grpc::GenericStub stub(server.NewChannel());
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto await = [&queue] {
+    void* tag;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const auto stream =
+      stub.PrepareCall(&context, "/tokendraw.v1.SamplingService/StreamSampleTokens", &queue);
+  stream->StartCall(nullptr);
+  ASSERT_TRUE(await());
+  for (const bool is_message : {false, true, false}) {
+    const grpc::Slice garbage("\x7a\x05\x7a\x04xyz");
+    stream->Write(is_message ? Serialised(Step(7)) : grpc::ByteBuffer(&garbage, 1), nullptr);
+    ASSERT_TRUE(await());
+    grpc::ByteBuffer bytes;
+    stream->Read(&bytes, nullptr);
+    ASSERT_TRUE(await());
+    grpc::Slice whole;
+    ASSERT_TRUE(bytes.TrySingleSlice(&whole).ok() || bytes.DumpToSingleSlice(&whole).ok());
+    v1::SampleTokensResponse response;
+    ASSERT_TRUE(response.ParseFromArray(whole.begin(), static_cast<int>(whole.size())));
+    EXPECT_EQ(response.has_error(), !is_message);
+    EXPECT_EQ(response.token_ids_size(), is_message ? 1 : 0);
+    if (!is_message) {
+      EXPECT_EQ(response.error().code(), grpc::StatusCode::INVALID_ARGUMENT);
+      EXPECT_EQ(response.error().message(), "the message is not a serialised SampleTokensRequest");
+    }
+  }
+  context.TryCancel();
+  queue.Shutdown();
+  while (await()) {
+  }
 }
 
 TEST(StreamTest, AnIdleStreamEndsWhenTheServerDrains) {
