@@ -115,11 +115,12 @@ void ReceivedRequest::PointIntoMessage() {
   }
 }
 
-absl::Status ReceivedRequest::Read(const grpc::ByteBuffer& bytes) {
+absl::Status ReceivedRequest::Read(grpc::ByteBuffer&& bytes) {
   Clear();
-  size_ = static_cast<int64_t>(bytes.Length());
+  bytes_.Swap(&bytes);
+  size_ = static_cast<int64_t>(bytes_.Length());
   Fragments fragments;
-  if (bytes.Dump(&slices_).ok()) {
+  if (bytes_.Dump(&slices_).ok()) {
     for (const grpc::Slice& slice : slices_) {
       fragments.push_back(std::as_bytes(std::span(slice.begin(), slice.size())));
     }
@@ -136,6 +137,7 @@ absl::Status ReceivedRequest::Read(const grpc::ByteBuffer& bytes) {
 
 void ReceivedRequest::Clear() {
   slices_.clear();
+  bytes_.Clear();
   size_ = 0;
   message_.Clear();
   inline_.clear();

@@ -21,9 +21,9 @@ class ReceivedRequest {
   ReceivedRequest(const ReceivedRequest&) = delete;
   ReceivedRequest& operator=(const ReceivedRequest&) = delete;
 
-  // Becomes the serialised SampleTokensRequest in `bytes`, of which it keeps the memory.
-  // INVALID_ARGUMENT if that is none.
-  absl::Status Read(const grpc::ByteBuffer& bytes);
+  // Becomes the serialised SampleTokensRequest in `bytes`, whose memory it takes. INVALID_ARGUMENT if
+  // that is none.
+  absl::Status Read(grpc::ByteBuffer&& bytes);
 
   // The message. `inline` payloads may be empty here: InlineBytes has them.
   const v1::SampleTokensRequest& message() const { return message_; }
@@ -42,6 +42,9 @@ class ReceivedRequest {
   bool ReadInPlace(const Fragments& bytes);
   void PointIntoMessage();
 
+  // The slices are in the buffer too and must go before it: gRPC 1.51 crashes when the last reference
+  // to received memory goes as a slice while memory is short.
+  grpc::ByteBuffer bytes_;
   std::vector<grpc::Slice> slices_;
   int64_t size_ = 0;
   v1::SampleTokensRequest message_;

@@ -1,5 +1,7 @@
 #include "service/sample_call.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "service/status.h"
@@ -21,9 +23,7 @@ void SampleCall::OnCalled(bool ok) {
   Await(hot_);
   is_active_ = hot_.calls.BeginUnary();
   if (!is_active_) return Answer(absl::UnavailableError(kDraining));
-  const absl::Status read = request_.Read(bytes_);
-  bytes_.Clear();
-  if (!read.ok()) return Answer(read);
+  if (absl::Status read = request_.Read(std::move(bytes_)); !read.ok()) return Answer(read);
   hot_.dispatcher.Dispatch({.request = &request_,
                             .response = &response_,
                             .deadline = absl::FromChrono(context_.deadline()),

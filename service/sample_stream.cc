@@ -75,8 +75,7 @@ void SampleStream::OnRead(bool ok) {
 }
 
 void SampleStream::Dispatch(InFlight& message) {
-  const absl::Status read = message.request.Read(message.bytes);
-  message.bytes.Clear();
+  absl::Status read = message.request.Read(std::move(message.bytes));
   if (!read.ok()) return Answer(message, read);
   hot_.dispatcher.Dispatch(
       {.request = &message.request,

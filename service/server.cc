@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
@@ -79,6 +80,11 @@ absl::Status Server::Listen() {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
+  // gRPC receives a message whole before anyone can refuse it: what all connections receive at a time
+  // is bounded here. Over it gRPC ends streams with RESOURCE_EXHAUSTED.
+  grpc::ResourceQuota receiving("tokendrawd");
+  receiving.Resize(static_cast<size_t>(2 * options_.max_queued_bytes));
+  builder.SetResourceQuota(receiving);
   builder.RegisterService(&service_);
   for (int i = 0; i < QueueCount(dispatcher_.threads()); ++i) {
     queues_.push_back(std::make_unique<CallQueue>(builder.AddCompletionQueue()));
