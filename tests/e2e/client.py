@@ -36,6 +36,7 @@ class Client:
             'grpc.max_reconnect_backoff_ms': 100,
             **{f'grpc.{name}': value for name, value in options.items()},
         }
+        self.address = address
         self.channel = grpc.insecure_channel(address, list(settings.items()))
         self.stub = sampling_pb2_grpc.SamplingServiceStub(self.channel)
         self._health = health_pb2_grpc.HealthStub(self.channel)

@@ -150,7 +150,7 @@ TEST(StreamTest, AStalledStreamIsCancelled) {
 TEST(StreamTest, CancelledStreamsAreForgotten) {
   RunningServer server;
   constexpr int kThreads = 4;
-  constexpr int kStreams = 50;
+  constexpr int kStreams = 250;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&server, t] {
