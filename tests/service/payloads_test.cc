@@ -147,6 +147,60 @@ TEST_P(PayloadsTest, SharedMemory) {
   ExpectSame(Send(request));
 }
 
+// Field case G15: what happens to the file while its message is queued.
+TEST_P(PayloadsTest, AFileThatChangesWhileQueued) {
+  const std::string path = dir_.path() + "/rows";
+  const std::string rows = Columns(0, kVocab);
+  v1::SampleTokensRequest request = Request();
+  request.mutable_logits()->mutable_shared_memory()->set_name("rows");
+  const auto send_and = [&](const std::function<void()>& change) {
+    std::filesystem::remove(path);
+    std::ofstream(path) << rows;
+    Dispatcher one_thread(Options(), 1, shared_memory_.get(), metrics_);
+    ReceivedRequest blocker, queued;
+    EXPECT_TRUE(blocker.Read(Serialised(ValuesRequest({{1, 2}}))).ok());
+    EXPECT_TRUE(queued.Read(Serialised(request)).ok());
+    v1::SampleTokensResponse ignored, response;
+    std::latch go(1), done(1);
+    const auto wanted = [] { return false; };
+    one_thread.Dispatch({.request = &blocker,
+                         .response = &ignored,
+                         .cancelled = wanted,
+                         .done = [&](const absl::Status&) { go.wait(); }},
+                        nullptr);
+    one_thread.Dispatch({.request = &queued,
+                         .response = &response,
+                         .cancelled = wanted,
+                         .done = [&](const absl::Status&) { done.count_down(); }},
+                        nullptr);
+    change();
+    go.count_down();
+    done.wait();
+    return response;
+  };
+
+  ExpectSame(send_and([&] { std::filesystem::remove(path); }));
+  ExpectSame(send_and([&] { std::ofstream(path, std::ios::app) << rows; }));
+  ExpectSame(send_and([&] {  // another file in its place
+    std::ofstream(path + ".new") << std::string(rows.size(), '\0');
+    std::filesystem::rename(path + ".new", path);
+  }));
+
+  const v1::SampleTokensResponse cut = send_and([&] { std::filesystem::resize_file(path, 0); });
+  EXPECT_EQ(cut.row_errors_size(), kRows);
+  for (const v1::RowError& error : cut.row_errors()) {
+    EXPECT_EQ(error.code(), v1::ROW_ERROR_CODE_UNREADABLE);
+  }
+
+  // Rewritten in place before any row is read: the rows are the new ones.
+  const v1::SampleTokensResponse rewritten = send_and([&] {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file << std::string(rows.size(), '\0');
+  });
+  EXPECT_EQ(rewritten.row_errors_size(), 0);
+  EXPECT_GT(rewritten.details(0).kept_count(), kVocab / 2) << "all tokens are alike";
+}
+
 // Where the vocabulary is cut, and how each part comes.
 TEST_P(PayloadsTest, Shards) {
   const std::vector<std::vector<int32_t>> cuts = {
