@@ -2,6 +2,7 @@
 #ifndef TOKENDRAW_SAMPLING_CHAIN_H_
 #define TOKENDRAW_SAMPLING_CHAIN_H_
 
+#include "sampling/candidates.h"
 #include "sampling/edits.h"
 #include "sampling/params.h"
 #include "sampling/row.h"
@@ -14,6 +15,10 @@ namespace tokendraw::sampling {
 // +inf, as it came or after the edits, or -1.
 int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,
                     FloatRow& edited);
+
+// The same for a row that came as candidates, once `edited` has read it and is not complete.
+RowError EditCandidates(const Params& params, const RowInput& row, EditBuffers& buffers,
+                        Candidates& edited);
 
 // Step 5: the filters, in the order of params.chain. `xtc_acts` is the outcome of the row's XTC
 // coin. Returns whether XTC removed tokens.

@@ -8,10 +8,7 @@ namespace {
 
 constexpr size_t kWordBits = 64;
 
-bool IsAllowed(const std::byte* mask, int32_t id) {
-  const auto index = static_cast<size_t>(id);
-  return mask == nullptr || (mask[index / 8] >> (index % 8) & std::byte{1}) != std::byte{0};
-}
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -27,20 +24,37 @@ void Patches::Name(int32_t id) {
   is_named_[index / kWordBits] |= uint64_t{1} << (index % kWordBits);
 }
 
-void Patches::Gather(const LogitsRow& row, const std::byte* allowed_mask) {
+void Patches::ListNames() {
   before_.resize(is_named_.size());
   for (size_t word = 0; word < is_named_.size(); ++word) {
     before_[word] = static_cast<uint32_t>(patches_.size());
     for (uint64_t bits = is_named_[word]; bits != 0; bits &= bits - 1) {
       const size_t index = word * kWordBits + static_cast<size_t>(std::countr_zero(bits));
       patches_.push_back({.id = static_cast<int32_t>(index)});
-      // One wait for memory instead of one per token.
-      __builtin_prefetch(static_cast<const std::byte*>(row.data) + index * ElementSize(row.type));
     }
   }
+}
+
+void Patches::Gather(const LogitsRow& row, const std::byte* allowed_mask) {
+  ListNames();
+  for (const Patch& patch : patches_) {  // one wait for memory instead of one per token
+    __builtin_prefetch(static_cast<const std::byte*>(row.data) +
+                       static_cast<size_t>(patch.id) * ElementSize(row.type));
+  }
   for (Patch& patch : patches_) {
-    patch.logit = IsAllowed(allowed_mask, patch.id) ? ReadLogit(row, patch.id)
-                                                    : -std::numeric_limits<float>::infinity();
+    patch.logit = IsAllowed(allowed_mask, patch.id) ? ReadLogit(row, patch.id) : kMasked;
+  }
+}
+
+void Patches::Gather(std::span<const int32_t> ids, std::span<const float> logits, float otherwise,
+                     const std::byte* allowed_mask) {
+  ListNames();
+  size_t next = 0;
+  for (Patch& patch : patches_) {
+    while (next < ids.size() && ids[next] < patch.id) ++next;
+    const bool is_listed = next < ids.size() && ids[next] == patch.id;
+    patch.logit = is_listed ? logits[next] : otherwise;
+    if (!IsAllowed(allowed_mask, patch.id)) patch.logit = kMasked;
   }
 }
 

@@ -12,6 +12,12 @@
 
 namespace tokendraw::sampling {
 
+// Whether the token's bit in `mask` (null: all are) is 1.
+inline bool IsAllowed(const std::byte* mask, int32_t id) {
+  const auto index = static_cast<size_t>(id);
+  return mask == nullptr || (mask[index / 8] >> (index % 8) & std::byte{1}) != std::byte{0};
+}
+
 // In turn: Reset, Name, Gather, and then the edits. Buffers are kept from row to row.
 class Patches {
  public:
@@ -25,6 +31,10 @@ class Patches {
   // is 0.
   void Gather(const LogitsRow& row, const std::byte* allowed_mask);
 
+  // The same, from `logits` of `ids` (ascending); of the other tokens, `otherwise`.
+  void Gather(std::span<const int32_t> ids, std::span<const float> logits, float otherwise,
+              const std::byte* allowed_mask);
+
   // Of a named token, to be changed.
   float& logit(int32_t id);
 
@@ -32,6 +42,8 @@ class Patches {
   std::span<const Patch> sorted() const { return patches_; }
 
  private:
+  void ListNames();
+
   int32_t vocab_size_ = 0;
   std::vector<uint64_t> is_named_;  // one bit per token; empty if none is named
   std::vector<uint32_t> before_;    // by word of is_named_: tokens named in the words before

@@ -31,23 +31,27 @@ TokenLogprob Report::Entry(const Support& distribution, int32_t id, float logit)
   return {id, static_cast<float>(std::max(logprob, kLowest))};
 }
 
-void Report::Make(const Params& params, Support& unfiltered, Support& kept, Support& distribution) {
+bool Report::Make(const Params& params, Support& unfiltered, Support& kept, Support& distribution) {
+  bool can_tell = true;
   log_sum_ = Log(distribution.SumExp());
   shared_.top_logprobs.clear();
   if (params.top_logprobs > 0) {
     top_.CopyFrom(distribution);
     top_.KeepFirst(params.top_logprobs, 1);
+    can_tell = !top_.is_open() && !top_.undecided();
     ForEach(top_, [&](int32_t id, float logit) {
       shared_.top_logprobs.push_back(Entry(distribution, id, logit));
     });
-    std::stable_sort(
-        shared_.top_logprobs.begin(), shared_.top_logprobs.end(),
-        [](const TokenLogprob& a, const TokenLogprob& b) { return a.logprob > b.logprob; });
+    std::ranges::sort(shared_.top_logprobs, [](const TokenLogprob& a, const TokenLogprob& b) {
+      return a.logprob != b.logprob ? a.logprob > b.logprob : a.token_id < b.token_id;
+    });
   }
   shared_.requested_logprobs.clear();
   for (const int32_t id : params.logprob_ids) {
     if (const std::optional<float> logit = distribution.Find(id)) {
       shared_.requested_logprobs.push_back(Entry(distribution, id, *logit));
+    } else if (distribution.is_open()) {
+      can_tell = false;
     }
   }
 
@@ -56,9 +60,11 @@ void Report::Make(const Params& params, Support& unfiltered, Support& kept, Supp
   if (params.return_kept) {
     ForEach(kept, [&](int32_t id, float) { shared_.kept_ids.push_back(id); });
   }
-  const bool all = static_cast<size_t>(shared_.kept_count) == unfiltered.Size();
+  const bool all =
+      !unfiltered.is_open() && static_cast<size_t>(shared_.kept_count) == unfiltered.Size();
   shared_.kept_mass =
       all ? 1.0 : std::min(kept.SumExpOfLogits(unfiltered.Max()) / unfiltered.SumExp(), 1.0);
+  return can_tell && !unfiltered.undecided() && !distribution.undecided();
 }
 
 void Report::Fill(const Support& distribution, Draw& draw) const {

@@ -11,9 +11,10 @@ namespace tokendraw::sampling {
 // The part that all draws from one set of survivors share, made once.
 class Report {
  public:
-  // `unfiltered` are the survivors before step 5, `kept` those of them that the draw is made from,
-  // and log-probabilities are of the log softmax of `distribution`.
-  void Make(const Params& params, Support& unfiltered, Support& kept, Support& distribution);
+  // Returns false if they cannot tell all that is asked for: one of them is undecided or has an
+  // open list. `unfiltered` are the survivors before step 5, `kept` those of them that the draw is
+  // made from, and log-probabilities are of the log softmax of `distribution`.
+  bool Make(const Params& params, Support& unfiltered, Support& kept, Support& distribution);
 
   // Fills all of `draw` that Params::WantsDetail asks for, but xtc_applied and greedy. Its token is
   // in `distribution`, the one that Make had.

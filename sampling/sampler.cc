@@ -2,7 +2,9 @@
 
 #include <array>
 #include <limits>
+#include <vector>
 
+#include "sampling/candidates.h"
 #include "sampling/chain.h"
 #include "sampling/draw.h"
 #include "sampling/report.h"
@@ -21,61 +23,112 @@ struct Outcome {
   Report report;
 };
 
-// Step 4: the argmax, which top_k 1 keeps alone and temperature 0 leaves among all others.
+// Step 4: the argmax, which top_k 1 keeps alone and temperature 0 leaves among all others. These
+// only details tell; without, an open list need not know them.
 void ApplyGreedy(const Params& params, Outcome& outcome) {
+  const bool detail = params.WantsDetail();
+  if (detail ? params.temperature != 0 : outcome.kept.is_open()) outcome.kept.KeepFirst(1, 1);
   outcome.argmax = outcome.kept.Argmax();
-  if (params.temperature != 0 && params.WantsDetail()) outcome.kept.KeepFirst(1, 1);
+}
+
+bool WantsRaw(const Params& params) {
+  return params.WantsDetail() && params.logprobs != LogprobMode::kProcessed;
 }
 
 }  // namespace
 
 struct Sampler::Buffers {
   FloatRow row;
+  Candidates candidates;
+  bool has_candidates = false;  // the row is in `candidates`, not in `row`
+  std::vector<float> whole;     // a row that candidates tell wholly
   EditBuffers edits;
   Support unfiltered;  // for reports: the survivors before step 5
   FloatRow raw_row;    // the row as it came, if log-probabilities are of that
   Support raw;
   std::array<Outcome, 2> outcomes;  // by the XTC coin: all draws share these two
+
+  // Steps 1-3, and `raw`.
+  RowError Read(const Params& params, const RowInput& input);
+  RowError ReadWhole(const Params& params, const RowInput& input);
+
+  void Start(Support& support) const {
+    has_candidates ? support.Reset(candidates) : support.Reset(row);
+  }
 };
+
+RowError Sampler::Buffers::Read(const Params& params, const RowInput& input) {
+  has_candidates = false;
+  if (!input.candidates.has_value()) return ReadWhole(params, input);
+  const RowError error = candidates.Read(*input.candidates, input.logits.vocab_size);
+  if (error.code != RowErrorCode::kNone) return error;
+  const bool is_complete_if_masked = input.allowed_mask.has_value() && !WantsRaw(params) &&
+                                     candidates.IsCompleteWith(*input.allowed_mask);
+  if (candidates.IsComplete() || is_complete_if_masked) {
+    candidates.CopyTo(whole);
+    RowInput copy = input;
+    copy.logits.data = whole.data();
+    copy.logits.type = DataType::kF32;
+    return ReadWhole(params, copy);
+  }
+  has_candidates = true;
+  if (WantsRaw(params)) raw.Reset(candidates);
+  return EditCandidates(params, input, edits, candidates);
+}
+
+RowError Sampler::Buffers::ReadWhole(const Params& params, const RowInput& input) {
+  const int32_t token = ReadAndEdit(params, input, edits, row);
+  if (token >= 0) return {.code = RowErrorCode::kNotFinite, .token = token};
+  if (row.max() == -std::numeric_limits<float>::infinity()) {
+    return {.code = RowErrorCode::kNoCandidate};
+  }
+  if (WantsRaw(params)) {
+    raw_row.Read(input.logits, nullptr, {}, {SumRequest::Kind::kExp, 1});
+    raw.Reset(raw_row);
+  }
+  return {};
+}
 
 Sampler::Sampler() : buffers_(std::make_unique<Buffers>()) {}
 Sampler::~Sampler() = default;
 
 void Sampler::Sample(const Params& params, const RowInput& row, RowResult& result) {
   Buffers& buffers = *buffers_;
-  result.error = RowErrorCode::kNone;
-  result.error_token = ReadAndEdit(params, row, buffers.edits, buffers.row);
-  if (result.error_token >= 0) {
-    result.error = RowErrorCode::kNotFinite;
-  } else if (buffers.row.max() == -std::numeric_limits<float>::infinity()) {
-    result.error = RowErrorCode::kNoCandidate;
-  }
-  if (result.error != RowErrorCode::kNone) return result.draws.clear();
+  const auto fail = [&](const RowError& error) {
+    result.error = error.code;
+    result.error_token = error.token;
+    result.error_field = error.field;
+    result.draws.clear();
+  };
+  const RowError error = buffers.Read(params, row);
+  if (error.code != RowErrorCode::kNone) return fail(error);
 
+  result.error = RowErrorCode::kNone;
+  result.error_token = -1;
+  result.error_field = nullptr;
   const bool greedy = params.IsGreedy();
   const bool detail = params.WantsDetail();
-  const bool raw = detail && params.logprobs != LogprobMode::kProcessed;
-  if (detail) buffers.unfiltered.Reset(buffers.row);
-  if (raw) {
-    buffers.raw_row.Read(row.logits, nullptr, {}, {SumRequest::Kind::kExp, 1});
-    buffers.raw.Reset(buffers.raw_row);
-  }
+  if (detail) buffers.Start(buffers.unfiltered);
   for (Outcome& outcome : buffers.outcomes) outcome.made = false;
   result.draws.resize(static_cast<size_t>(row.sample_count));
   for (int32_t sample_index = 0; sample_index < row.sample_count; ++sample_index) {
     const bool xtc_acts = !greedy && XtcActs(params, row.key, sample_index);
     Outcome& outcome = buffers.outcomes[xtc_acts];
-    Support& distribution = raw ? buffers.raw : outcome.kept;
+    Support& distribution = WantsRaw(params) ? buffers.raw : outcome.kept;
     if (!outcome.made) {
       outcome.made = true;
-      outcome.kept.Reset(buffers.row);
+      buffers.Start(outcome.kept);
       outcome.xtc_applied = false;
       if (greedy) {
         ApplyGreedy(params, outcome);
       } else {
         outcome.xtc_applied = ApplyFilters(params, xtc_acts, outcome.kept);
       }
-      if (detail) outcome.report.Make(params, buffers.unfiltered, outcome.kept, distribution);
+      bool can_tell = !outcome.kept.is_open() && !outcome.kept.undecided();
+      if (detail && can_tell) {
+        can_tell = outcome.report.Make(params, buffers.unfiltered, outcome.kept, distribution);
+      }
+      if (!can_tell) return fail({.code = RowErrorCode::kNeedFullRow});
     }
     Draw& draw = result.draws[static_cast<size_t>(sample_index)];
     if (!detail) draw = {};  // an earlier row may have asked for more

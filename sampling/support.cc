@@ -32,6 +32,8 @@ void Support::Reset(const FloatRow& row, size_t listed_vocab) {
   row_request_ = row.request();
   row_sums_ = row.sums();
   weights_valid_ = false;
+  outside_.reset();
+  undecided_ = false;
   Reserve(row.vocab_size());
   if (row.vocab_size() <= listed_vocab) ListAll();
 }
@@ -39,18 +41,15 @@ void Support::Reset(const FloatRow& row, size_t listed_vocab) {
 void Support::CopyFrom(const Support& other) {
   row_ = other.row_;
   listed_ = other.listed_;
-  if (listed_) {
-    list_.Grow(other.list_.size + kListSlack);
-    std::ranges::copy(other.list_.ids(), list_.id_room.begin());
-    std::ranges::copy(other.list_.logits(), list_.logit_room.begin());
-    list_.size = other.list_.size;
-  }
+  if (listed_) list_.Assign(other.list_.ids(), other.list_.logits());
   max_ = other.max_;
   tempering_ = other.tempering_;
   tempered_ = other.tempered_;
   row_request_ = other.row_request_;
   row_sums_ = other.row_sums_;
   weights_valid_ = false;
+  outside_ = other.outside_;
+  undecided_ = other.undecided_;
 }
 
 void Support::Reserve(size_t tokens) {
@@ -67,6 +66,13 @@ void Support::List::Grow(size_t room) {
   if (id_room.size() >= room) return;
   id_room.resize(room);
   logit_room.resize(room);
+}
+
+void Support::List::Assign(std::span<const int32_t> ids, std::span<const float> logits) {
+  size = ids.size();
+  Grow(size + kListSlack);
+  std::copy_n(ids.data(), size, id_room.data());
+  std::copy_n(logits.data(), size, logit_room.data());
 }
 
 // Blocks whose largest logit is too small are not looked at.
@@ -113,6 +119,7 @@ void Support::KeepUpTo(const Cut& cut, std::span<const double> keys) {
       size + CompressList(keys.subspan(last), Limit::kBelow, cut.key, last, size, ids, logits);
   max_ = ListMax(list_.logits());
   weights_valid_ = false;
+  outside_.reset();
 }
 
 std::span<const double> Support::Weights() {
@@ -135,7 +142,8 @@ std::span<const double> Support::Keys(const Order& order) {
   return keys;
 }
 
-size_t Support::Size() const {
+size_t Support::Size() {
+  if (is_open()) Undecide();
   if (listed_) return list_.size;
   std::ptrdiff_t size = 0;
   for (size_t index = 0; index < row_->blocks().size(); ++index) {
@@ -162,6 +170,7 @@ float Support::LowestLogit(Predicate predicate) const {
 void Support::KeepLargest(Predicate keep, int32_t min_keep) {
   const float low = LowestLogit(keep);
   if (low == kLowestFinite) return;
+  if (is_open() && low <= outside_->floor) return Undecide();
   const auto least = static_cast<size_t>(min_keep);
   if (!listed_) {
     const float max = max_;
@@ -174,6 +183,7 @@ void Support::KeepLargest(Predicate keep, int32_t min_keep) {
       std::ranges::count_if(list_.logits(), [=](float logit) { return logit >= low; }));
   if (kept < least) return KeepFirst(min_keep, min_keep);
   if (kept < list_.size) KeepListed([&](size_t i) { return list_.logit_room[i] >= low; });
+  outside_.reset();
 }
 
 void Support::KeepFirst(int32_t k, int32_t min_keep) {
@@ -188,9 +198,12 @@ void Support::KeepFirst(int32_t k, int32_t min_keep) {
     }
     ListBetween(low, max_);
   }
-  if (count >= list_.size) return;
+  const size_t outside = is_open() ? static_cast<size_t>(outside_->count) : 0;
+  if (count >= list_.size + outside) return;
+  if (count > list_.size) return Undecide();
   const std::span<const double> keys = Keys(LargestFirst());
   const Cut cut = selection_.AtCount(keys, count);
+  if (!IsBeforeOutside(cut.key, LargestFirst())) return Undecide();
   KeepUpTo(cut, keys);
 }
 
@@ -204,6 +217,7 @@ float Support::BlockMaxAt(size_t rank) {
 
 Support::Tokens Support::FindLargest(Predicate is_above) {
   const float low = LowestLogit(is_above);
+  if (is_open() && low <= outside_->floor) Undecide();
   if (!listed_) {
     FindInRow(low, max_, found_);
   } else {
@@ -229,6 +243,7 @@ void Support::RemoveIf(const Tokens& tokens, absl::FunctionRef<bool(int32_t id)>
     row_sums_.reset();
     return;
   }
+  if (is_open()) outside_->stddev.reset();
   auto next = tokens.ids.begin();  // both ascend
   KeepListed([&](size_t i) {
     if (next == tokens.ids.end() || *next != list_.id_room[i]) return true;

@@ -4,6 +4,10 @@
 // logits (ties at its ends aside). So a row is read as a whole until the first cut, through sums
 // and block maxima; the cut moves the tokens of one interval to a short list, and all that follows
 // is exact work on the list. Ties in any order go lowest id first.
+//
+// From candidates there is a list from the start, which is open: tokens outside it survive too, and
+// only bounds are known of them. The first cut that certainly leaves none of them closes it. What
+// an open list cannot tell closes it as well, and leaves an answer that is undecided.
 #ifndef TOKENDRAW_SAMPLING_SUPPORT_H_
 #define TOKENDRAW_SAMPLING_SUPPORT_H_
 
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "sampling/candidates.h"
 #include "sampling/kernels.h"
 #include "sampling/row.h"
 #include "sampling/selection.h"
@@ -60,6 +65,9 @@ class Support {
   // outlive the use of this object.
   void Reset(const FloatRow& row, size_t listed_vocab = kListedVocab);
 
+  // Starts from an open list, not empty, with a finite largest logit.
+  void Reset(const Candidates& row);
+
   // Becomes the same survivors as `other`, which must outlive the use of this object.
   void CopyFrom(const Support& other);
 
@@ -69,7 +77,20 @@ class Support {
   // Whether Temper has run.
   bool tempered() const { return tempered_; }
 
-  size_t Size() const;
+  // Whether there are survivors outside the list, or may be.
+  bool is_open() const { return outside_.has_value(); }
+
+  // Whether something was asked that an open list could not tell. What comes after is made from the
+  // listed tokens alone and means nothing.
+  bool undecided() const { return undecided_; }
+
+  // Runs `step`, a use of this object, on an open list at each end of what the statistics that it
+  // asks for can be. Undecided unless it returns the same and leaves the same tokens at all of
+  // them: then it does so in between, since either end of what a filter keeps moves one way with
+  // each.
+  bool AtEachEnd(absl::FunctionRef<bool()> step);
+
+  size_t Size();
   double Max() const { return tempering_(max_); }  // m
 
   // ---- statistics of the softmax p
@@ -112,9 +133,10 @@ class Support {
   // ---- for whoever looks at every survivor
   double Value(float logit) const { return tempering_(logit); }
   int32_t Argmax() const;  // lowest id among equals
+  // Of an open list, those of the listed.
   size_t BlockCount() const;
   TokenBlock Block(size_t index) const;  // logits may be masked
-  // The logit of a survivor, or nothing.
+  // The logit of a (listed) survivor, or nothing.
   std::optional<float> Find(int32_t id) const;
 
  private:
@@ -127,7 +149,11 @@ class Support {
     std::span<const int32_t> ids() const { return std::span(id_room).first(size); }  // ascending
     std::span<const float> logits() const { return std::span(logit_room).first(size); }
     void Grow(size_t room);
+    void Assign(std::span<const int32_t> ids, std::span<const float> logits);
   };
+
+  // Statistics of an open list.
+  enum Statistic : unsigned { kSumExp = 1, kMean = 2, kSumSquared = 4, kStddev = 8 };
 
   // Whatever rows of so many tokens hold, nothing will be allocated for them after the first.
   void Reserve(size_t tokens);
@@ -157,6 +183,22 @@ class Support {
   template <typename Keep>
   void KeepListed(const Keep& keep);
 
+  // ---- of an open list (support/open_list.cc)
+  // Closes the list: what was asked cannot be told.
+  void Undecide();
+  // Whether a key of the list is certainly before those of all tokens outside it.
+  bool IsBeforeOutside(double key, const Order& order) const;
+  // A number within `bounds`, or, if that cannot be told, 1 in a list that is closed: the end that
+  // AtEachEnd wants, or else the middle, if both ends are nearly the same.
+  double Pick(Statistic statistic, const std::optional<Interval>& bounds);
+  // The statistics, given what the list has of them.
+  double OpenSumExp();  // list_sum_
+  double OpenMean(double listed_weighted);
+  SquaredSums OpenSumExpSquared(double temperature, const SquaredSums& listed);
+  double OpenStddev();
+  // Of the tokens outside, the sum of e^((logit - max_) / tempering_.temperature).
+  std::optional<Interval> OutsideExp() const;
+
   const FloatRow* row_ = nullptr;
   bool listed_ = false;
   List list_;
@@ -176,6 +218,13 @@ class Support {
   Selection selection_;
   std::vector<double> keys_;
   std::vector<float> block_max_;
+
+  std::optional<Outside> outside_;  // if the list is open
+  bool undecided_ = false;
+  std::optional<unsigned> end_;  // AtEachEnd: bits of the statistics of which it is the high one
+  unsigned asked_ = 0;           // AtEachEnd: bits of the statistics that were asked for
+  List start_;
+  std::vector<int32_t> left_ids_;
 };
 
 }  // namespace tokendraw::sampling

@@ -29,8 +29,8 @@ struct LogitsRow {
   int32_t vocab_size = 0;  // V, >= 1
 };
 
-// In place of a whole row: its largest logits, all that are above the smallest one given, and what is
-// known of the row as it came. Formulas and accuracy: proto/tokendraw/v1/logits.proto.
+// In place of a whole row: its largest logits, all that are above the smallest one given, and what
+// is known of the row as it came. Formulas and accuracy: proto/tokendraw/v1/logits.proto.
 struct CandidateRow {
   std::span<const int32_t> ids;   // strictly ascending, in [0, V), at least one
   std::span<const float> logits;  // of `ids`
@@ -103,10 +103,19 @@ enum class RowErrorCode {
   kUnreadable,   // its memory went away; not found by Sampler but by whoever hands it the row
 };
 
+// What is wrong with a row.
+struct RowError {
+  RowErrorCode code = RowErrorCode::kNone;
+  int32_t token = -1;           // first offending id of kNotFinite, else -1
+  const char* field = nullptr;  // of CandidateRow: that of kBadSummary, or of a kNotFinite that
+                                // has no token; else null
+};
+
 struct RowResult {
   RowErrorCode error = RowErrorCode::kNone;
-  int32_t error_token = -1;  // first offending id of kNotFinite, else -1
-  std::vector<Draw> draws;   // sample_count of them; empty on error
+  int32_t error_token = -1;           // RowError::token
+  const char* error_field = nullptr;  // RowError::field
+  std::vector<Draw> draws;            // sample_count of them; empty on error
 };
 
 }  // namespace tokendraw::sampling

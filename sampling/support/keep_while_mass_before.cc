@@ -83,6 +83,10 @@ void Support::KeepWhileMassBefore(double mass, const Order& order, int32_t min_k
   const std::span<const double> weights = Weights();
   const std::span<const double> keys = Keys(order);
   const Cut cut = selection_.AtMass(keys, weights, mass * sum, least);
+  if (is_open()) {
+    const bool is_in_list = list_sum_ >= mass * sum && list_.size >= least;
+    if (!is_in_list || !IsBeforeOutside(cut.key, order)) return Undecide();
+  }
   KeepUpTo(cut, keys);
 }
 

@@ -19,7 +19,7 @@ const RowSums& Support::SumOverRow(const SumRequest& request) {
 double Support::SumExp() {
   if (!listed_) return SumOverRow({SumRequest::Kind::kExp, tempering_.temperature}).exp;
   Weights();
-  return list_sum_;
+  return is_open() ? OpenSumExp() : list_sum_;
 }
 
 double Support::Mean() {
@@ -32,7 +32,7 @@ double Support::Mean() {
   for (size_t i = 0; i < weights.size(); ++i) {
     sum.Add((tempering_(list_.logit_room[i]) - Max()) * weights[i]);
   }
-  return Max() + sum.Total() / list_sum_;
+  return is_open() ? OpenMean(sum.Total()) : Max() + sum.Total() / list_sum_;
 }
 
 double Support::SumExpOfLogits(double max) {
@@ -55,11 +55,13 @@ Support::SquaredSums Support::SumExpSquared(double temperature) {
     sum.Add(e);
     squares.Add(e * e);
   }
-  return {sum.Total(), squares.Total()};
+  const SquaredSums listed = {sum.Total(), squares.Total()};
+  return is_open() ? OpenSumExpSquared(temperature, listed) : listed;
 }
 
 double Support::Stddev() {
   if (!listed_) return SumOverRow({SumRequest::Kind::kStddev}).stddev / tempering_.temperature;
+  if (is_open()) return OpenStddev();
   FixedOrderSum sum, squares;
   for (const float logit : list_.logits()) {
     const double deviation = tempering_(logit) - Max();

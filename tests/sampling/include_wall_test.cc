@@ -25,14 +25,15 @@ const std::map<std::string, std::set<std::string>>& Arrows() {
       {"noise", {"kernels", "types"}},
       {"row", {"kernels", "types"}},
       {"selection", {"kernels"}},
-      {"support", {"kernels", "row", "selection"}},
-      {"filters", {"support", "kernels"}},
       {"patches", {"kernels", "types"}},
+      {"candidates", {"kernels", "patches", "types"}},
+      {"support", {"candidates", "kernels", "row", "selection"}},
+      {"filters", {"support", "kernels"}},
       {"edits", {"params", "patches", "types"}},
-      {"chain", {"filters", "edits", "params", "patches", "row", "support", "types"}},
+      {"chain", {"candidates", "filters", "edits", "params", "patches", "row", "support", "types"}},
       {"draw", {"kernels", "noise", "params", "support", "types"}},
       {"report", {"kernels", "params", "support", "types"}},
-      {"sampler", {"params", "chain", "draw", "report", "row", "support", "types"}},
+      {"sampler", {"candidates", "params", "chain", "draw", "report", "row", "support", "types"}},
   };
   return kArrows;
 }
