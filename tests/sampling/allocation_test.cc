@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tests/sampling/candidates_testing.h"
 #include "tests/sampling/random_case.h"
 #include "tests/sampling/testing.h"
 
@@ -79,6 +80,37 @@ TEST(AllocationTest, NoneForOtherRows) {
     ASSERT_EQ(result.draws.size(), 1u);
   }
   EXPECT_EQ(after_warm_up, 0);
+}
+
+TEST(AllocationTest, NoneForCandidates) {
+  Sampler sampler;
+  const std::vector<Params> chains = {
+      {.temperature = 0.8, .top_p = 0.95, .typical_p = 0.9, .repetition_penalty = 1.1f},
+      {.top_k = 40, .xtc_probability = 1, .logprobs = LogprobMode::kRaw, .top_logprobs = 5},
+      {.min_p = 0.05, .return_kept = true},
+      {.temperature = 0},
+      {}};
+  std::vector<RowResult> results(chains.size());  // an error gives the memory of details back
+  const std::vector<std::byte> mask(20000 / 8, std::byte{0xef});
+  const IdList history = FirstIds(512);
+  int cold = 0, after_warm_up = 0, draws = 0;
+  for (uint32_t i = 0; i < 60; ++i) {
+    const Row row = PeakedRow(20000, i);
+    const Reduced reduced = Reduce(row, i % 10 == 9 ? row.size() : 256);
+    for (size_t chain = 0; chain < chains.size(); ++chain) {
+      const Params& params = chains[chain];
+      RowInput input = With(reduced, InputOf(row, {.seed = i}));
+      if (i % 3 == 0 && !params.WantsDetail()) input.allowed_mask = mask;
+      if (i % 2 == 0) input.history.output_ids = history;
+      const int before = allocations;
+      sampler.Sample(params, input, results[chain]);
+      (i < 30 ? cold : after_warm_up) += allocations - before;
+      draws += results[chain].error == RowErrorCode::kNone;
+    }
+  }
+  EXPECT_GT(cold, 0);
+  EXPECT_EQ(after_warm_up, 0);
+  EXPECT_GT(draws, 150);
 }
 
 }  // namespace
