@@ -16,9 +16,6 @@ absl::StatusOr<Batch> ConvertRequest(const ReceivedRequest& received, const Mess
                                      SharedMemory* shared_memory) {
   const v1::SampleTokensRequest& request = received.message();
   const v1::LogitsTensor& logits = request.logits();
-  if (logits.has_candidates()) {
-    return absl::UnimplementedError("logits.candidates: this version does not take candidates");
-  }
   if (shared_memory == nullptr && UsesSharedMemory(logits)) {
     return absl::UnimplementedError("logits.shared_memory: this server runs without --shm_dir");
   }

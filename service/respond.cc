@@ -26,7 +26,7 @@ v1::RowErrorCode ToRowErrorCode(sampling::RowErrorCode code) {
 std::string ErrorText(const sampling::RowResult& result) {
   switch (result.error) {
     case sampling::RowErrorCode::kNotFinite:
-      if (result.error_token < 0) return "the summary of the row holds NaN or an infinity";
+      if (result.error_token < 0) return absl::StrCat(result.error_field, " is NaN or infinite");
       return absl::StrCat("the logit of token ", result.error_token,
                           " is NaN or +inf, as it came or after bias and penalties");
     case sampling::RowErrorCode::kNoCandidate:
@@ -34,7 +34,7 @@ std::string ErrorText(const sampling::RowResult& result) {
     case sampling::RowErrorCode::kNeedFullRow:
       return "the candidates and their summary cannot decide the chain; send the full row";
     case sampling::RowErrorCode::kBadSummary:
-      return "the candidates contradict the summary";
+      return absl::StrCat(result.error_field, " is not what the candidates say");
     case sampling::RowErrorCode::kUnreadable:
       return "the file in shared memory was cut short before the row was read";
     case sampling::RowErrorCode::kNone:

@@ -200,20 +200,42 @@ def test_lenient_turns_off_what_is_out_of_range(
     assert call(server.address, 'ValidateParams', asked) == {}
 
 
-@pytest.mark.parametrize(
-    ('name', 'payload'),
-    [
-        ('shared_memory', {'name': 'x'}),
-        ('candidates', {'rows': [{'ids': [0]}]}),
-    ],
-)
-def test_payloads_that_the_server_does_not_take_say_so(
-    server: Server, name: str, payload: Json
+def test_a_payload_that_the_server_does_not_take_says_so(
+    server: Server,
 ) -> None:
-    batch = {'logits': {'vocab_size': 2, 'row_count': 1, name: payload}}
-    code, text = fault(server.address, 'SampleTokens', batch)
+    logits = {'vocab_size': 2, 'row_count': 1, 'shared_memory': {'name': 'x'}}
+    code, text = fault(server.address, 'SampleTokens', {'logits': logits})
     assert code == _UNIMPLEMENTED
-    assert text.startswith(f'logits.{name}: ')
+    assert text.startswith('logits.shared_memory: ')
+
+
+def test_candidates(server: Server) -> None:
+    """The row of ln [.5, .3, .1, .1], of which the two largest are sent."""
+    candidates = {
+        'ids': [1, 3],
+        'logits': [-0.6931472, -1.2039728],
+        'log_sum_exp': 0,
+    }
+    batch = {
+        'logits': {
+            'vocab_size': 4,
+            'row_count': 1,
+            'candidates': {'rows': [candidates]},
+        },
+        'params': [{'top_p': 0.4, 'return_kept': True}],
+    }
+    reply = call(server.address, 'SampleTokens', batch)
+    assert reply['token_ids'] == [1]
+    assert reply['details'][0]['kept_ids'] == [1]
+    batch['params'][0]['top_p'] = 0.6
+    reply = call(server.address, 'SampleTokens', batch)
+    assert reply['token_ids'] == [-1]
+    assert reply['row_errors'][0]['code'] == 'ROW_ERROR_CODE_NEED_FULL_ROW'
+    candidates['log_sum_exp'] = -1
+    reply = call(server.address, 'SampleTokens', batch)
+    error = reply['row_errors'][0]
+    assert error['code'] == 'ROW_ERROR_CODE_BAD_SUMMARY'
+    assert error['message'].startswith('log_sum_exp ')
 
 
 def test_explain_row_says_that_it_is_unimplemented(server: Server) -> None:

@@ -35,8 +35,7 @@ const std::set<std::string> kNoRange = {
 
 // Payloads that a server without --shm_dir refuses as a whole.
 const std::set<std::string> kUnimplemented = {"tokendraw.v1.LogitsTensor.shared_memory",
-                                              "tokendraw.v1.VocabularyShard.shared_memory",
-                                              "tokendraw.v1.LogitsTensor.candidates"};
+                                              "tokendraw.v1.VocabularyShard.shared_memory"};
 
 // Sets one element of `field` to a value that is outside every range.
 void SetOutOfRange(Message& message, const FieldDescriptor* field) {

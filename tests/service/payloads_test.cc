@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cmath>
 #include <fstream>
 #include <latch>
+#include <numeric>
 #include <random>
 
 #include "service/dispatcher.h"
@@ -26,6 +28,17 @@ class PayloadsTest : public ::testing::TestWithParam<v1::DataType> {
     std::normal_distribution<float> logit(0, 3);
     for (float& x : logits_) x = logit(random);
     logits_[2 * kVocab + 17] = NAN;  // one row is an error
+  }
+
+  // A row, as its type can hold it.
+  std::vector<float> Whole(int32_t row) const {
+    const uint32_t mask = GetParam() == v1::DATA_TYPE_F32 ? 0xffffffff : 0xffff0000;
+    std::vector<float> whole;
+    for (int32_t id = 0; id < kVocab; ++id) {
+      whole.push_back(
+          std::bit_cast<float>(std::bit_cast<uint32_t>(logits_[row * kVocab + id]) & mask));
+    }
+    return whole;
   }
 
   // Columns [begin, end) of all rows, as bytes; with `padding` columns behind.
@@ -131,10 +144,10 @@ TEST_P(PayloadsTest, InlineWithPadding) {
 TEST_P(PayloadsTest, Values) {
   v1::SampleTokensRequest request = Request();
   request.mutable_logits()->set_data_type(v1::DATA_TYPE_F32);
-  for (const float x : logits_) {
-    const uint32_t mask = GetParam() == v1::DATA_TYPE_F32 ? 0xffffffff : 0xffff0000;
-    const float value = std::bit_cast<float>(std::bit_cast<uint32_t>(x) & mask);
-    request.mutable_logits()->mutable_values()->add_values(value);
+  auto& values = *request.mutable_logits()->mutable_values()->mutable_values();
+  for (int32_t row = 0; row < kRows; ++row) {
+    const std::vector<float> whole = Whole(row);
+    values.Add(whole.begin(), whole.end());
   }
   ExpectSame(Send(request));
 }
@@ -237,6 +250,58 @@ TEST_P(PayloadsTest, Shards) {
         std::filesystem::remove(file);
       }
     }
+  }
+}
+
+// The `count` largest of a row, and its sums, from the formulas in logits.proto.
+void Reduce(std::span<const float> row, size_t count, v1::CandidateRow& candidates) {
+  std::vector<int32_t> ids(row.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::ranges::stable_sort(ids, std::greater(), [&](int32_t id) { return row[id]; });
+  const float max = row[ids[0]];
+  ids.resize(count);
+  std::ranges::sort(ids);
+  for (const int32_t id : ids) {
+    candidates.add_ids(id);
+    candidates.add_logits(row[id]);
+  }
+  double exp = 0, weighted = 0, squared = 0;
+  for (const double x : row) {
+    const double e = std::exp(x - max);
+    exp += e;
+    weighted += e * (x - max);
+    squared += e * e;
+  }
+  candidates.set_log_sum_exp(max + std::log(exp));
+  candidates.set_mean_logit(max + weighted / exp);
+  candidates.set_sum_squared_probability(squared / exp / exp);
+}
+
+TEST_P(PayloadsTest, CandidatesWhereTheyDecide) {
+  const v1::SampleTokensResponse expected = SendInline();
+  v1::SampleTokensRequest request = Request();
+  request.mutable_logits()->set_data_type(v1::DATA_TYPE_F32);
+  auto& rows = *request.mutable_logits()->mutable_candidates();
+  for (int32_t row = 0; row < kRows; ++row) {
+    if (row == 2) {  // the one with NaN
+      rows.add_rows()->add_ids(17);
+      rows.mutable_rows(2)->add_logits(NAN);
+    } else {
+      Reduce(Whole(row), 2500, *rows.add_rows());
+    }
+  }
+  const v1::SampleTokensResponse response = Send(request);
+  EXPECT_THAT(response.token_ids(), testing::ElementsAreArray(expected.token_ids()));
+  ASSERT_EQ(response.row_errors_size(), 1) << response.row_errors(0).ShortDebugString();
+  EXPECT_EQ(response.row_errors(0).SerializeAsString(), expected.row_errors(0).SerializeAsString());
+  ASSERT_EQ(response.details_size(), expected.details_size());
+  for (int i = 0; i < expected.details_size(); ++i) {
+    const v1::RowDetail& a = response.details(i);
+    const v1::RowDetail& b = expected.details(i);
+    EXPECT_THAT(a.kept_ids(), testing::ElementsAreArray(b.kept_ids()));
+    EXPECT_NEAR(a.logprob(), b.logprob(), 1e-5);
+    EXPECT_NEAR(a.kept_mass(), b.kept_mass(), 1e-5);
+    EXPECT_EQ(a.xtc_applied(), b.xtc_applied());
   }
 }
 
