@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/connection.h"
+#include "client/call.h"
+#include "client/endpoint.h"
 #include "client/retry.h"
 #include "client/status.h"
 
@@ -18,32 +19,19 @@ using Method = grpc::Status (v1::SamplingService::Stub::*)(grpc::ClientContext*,
                                                            Response*);
 
 template <typename Request, typename Response>
-absl::StatusOr<Response> Attempt(Endpoint& endpoint, const Deadline& deadline,
-                                 Method<Request, Response> method, const Request& request) {
-  absl::StatusOr<std::shared_ptr<const Connection>> connection = endpoint.Connect(deadline);
-  if (!connection.ok()) return connection.status();
-  if (absl::Status size = (*connection)->CheckSize(request); !size.ok()) return size;
-
-  grpc::ClientContext context;
-  context.set_deadline(deadline.ForGrpc());
-  Response response;
-  const grpc::Status status = ((*connection)->stub.get()->*method)(&context, request, &response);
-  if (!status.ok()) return ToAbslStatus(status);
-  return response;
-}
-
-template <typename Request, typename Response>
 absl::StatusOr<Response> Call(Endpoints& endpoints, Method<Request, Response> method,
                               const Request& request) {
   const Deadline deadline(endpoints.options().deadline);
-  Retry retry(endpoints.options(), deadline);
-  for (std::size_t turn = endpoints.NextTurn();; ++turn) {
-    absl::StatusOr<Response> response = Attempt(endpoints.At(turn), deadline, method, request);
-    if (response.ok()) return response;
-    if (absl::Status status = response.status(); !retry.Again(endpoints.At(turn + 1), status)) {
-      return status;
-    }
-  }
+  const auto attempt = [&](Connection& connection) -> absl::StatusOr<Response> {
+    if (absl::Status size = connection.CheckSize(request.ByteSizeLong()); !size.ok()) return size;
+    grpc::ClientContext context;
+    context.set_deadline(deadline.ForGrpc());
+    Response response;
+    const grpc::Status status = (connection.stub().*method)(&context, request, &response);
+    if (!status.ok()) return EndOf(context, status);
+    return response;
+  };
+  return CallWithRetries(endpoints, endpoints.NextTurn(), deadline, attempt);
 }
 
 }  // namespace
@@ -70,9 +58,29 @@ Client::Client(std::shared_ptr<Endpoints> endpoints) : endpoints_(std::move(endp
 
 Client::~Client() = default;
 
+absl::StatusOr<std::shared_ptr<RowBuffer>> Client::CreateRowBuffer(std::size_t bytes) {
+  using Directory = std::shared_ptr<const SharedDirectory>;
+  if (bytes == 0) return absl::InvalidArgumentError("bytes must be >= 1");
+  const Deadline deadline(endpoints_->options().deadline);
+  const auto find = [&](Connection& connection) {
+    return connection.FindSharedDirectory(deadline);
+  };
+  // One server must answer; the others are asked as they are.
+  absl::StatusOr<Directory> directory =
+      CallWithRetries(*endpoints_, endpoints_->NextTurn(), deadline, find);
+  if (!directory.ok()) return directory.status();
+  for (std::size_t turn = 0; *directory == nullptr && turn < endpoints_->size(); ++turn) {
+    const auto connection = endpoints_->At(turn).Connect(deadline);
+    if (!connection.ok()) continue;
+    if (absl::StatusOr<Directory> other = find(**connection); other.ok()) directory = other;
+  }
+  return RowBuffer::Create(*std::move(directory), bytes);
+}
+
 absl::StatusOr<v1::SampleTokensResponse> Client::SampleTokens(
-    const v1::SampleTokensRequest& request) {
-  return Call(*endpoints_, &v1::SamplingService::Stub::SampleTokens, request);
+    const v1::SampleTokensRequest& request, const Rows& rows) {
+  return tokendraw::SampleTokens(*endpoints_, endpoints_->NextTurn(),
+                                 Deadline(endpoints_->options().deadline), request, rows);
 }
 
 absl::StatusOr<v1::ValidateParamsResponse> Client::ValidateParams(

@@ -7,13 +7,22 @@
 //                              *request.mutable_logits());
 //   absl::StatusOr<tokendraw::v1::SampleTokensResponse> response =
 //   (*client)->SampleTokens(request);
+//
+// Rows go the fastest way if they are written where the library wants them:
+//
+//   absl::StatusOr<std::shared_ptr<tokendraw::RowBuffer>> buffer =
+//       (*client)->CreateRowBuffer(bytes);
+//   ...  // logits to (*buffer)->bytes(); vocab_size, row_count and data_type to request.logits
+//   (*client)->SampleTokens(request, {*buffer});
 #ifndef TOKENDRAW_CLIENT_CLIENT_H_
 #define TOKENDRAW_CLIENT_CLIENT_H_
 
+#include <cstddef>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "client/options.h"
+#include "client/row_buffer.h"
 #include "client/stream.h"
 #include "client/tensor.h"
 #include "tokendraw/v1/sampling.pb.h"
@@ -35,8 +44,23 @@ class Client {
 
   ~Client();
 
+  // Memory for rows: a file in the directory that this process shares with one of the servers if
+  // there is such a one, otherwise memory of this process. Asks the servers, with retries, so that
+  // one of them must be up. `bytes` >= 1; RESOURCE_EXHAUSTED with the size if there is no room.
+  absl::StatusOr<std::shared_ptr<RowBuffer>> CreateRowBuffer(std::size_t bytes);
+
   // One batch. A retry repeats the request as it is: rows with a seed get the same tokens.
-  absl::StatusOr<v1::SampleTokensResponse> SampleTokens(const v1::SampleTokensRequest& request);
+  //
+  // With `rows`, those are the tensor of request.logits, which has shape and data_type but no
+  // payload. From 64 KiB on they stay where they are if this server shares the buffer's directory;
+  // otherwise they go inline, without a copy. RowBuffer::last_payload says which it was.
+  // INVALID_ARGUMENT if they are not within the buffer.
+  //
+  // With `rows` and request.logits.candidates, the candidates are sent, and of `rows` only those
+  // that the server answers with NEED_FULL_ROW: the reply is as if they had all been decided at
+  // once.
+  absl::StatusOr<v1::SampleTokensResponse> SampleTokens(const v1::SampleTokensRequest& request,
+                                                        const Rows& rows = {});
 
   // All violations of parameter sets; violations are not an error.
   absl::StatusOr<v1::ValidateParamsResponse> ValidateParams(

@@ -1,107 +1,120 @@
 #include "client/connection.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
-#include <limits>
+#include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/encode.h"
+#include "client/shared_file.h"
 #include "client/status.h"
 
 namespace tokendraw {
 namespace {
 
-constexpr int kGrpcReceiveBytes = 4 * 1024 * 1024;
-
-// The receive limit for a server that says `max_message_bytes`; 0 is "did not say".
-int ReceiveBytes(std::int64_t max_message_bytes) {
-  if (max_message_bytes <= 0) return kGrpcReceiveBytes;
-  return static_cast<int>(
-      std::min<std::int64_t>(max_message_bytes, std::numeric_limits<int>::max()));
-}
+// Smaller tensors go inline: opening the file costs more than sending them.
+constexpr std::size_t kLeastSharedBytes = 64 * 1024;
 
 }  // namespace
 
-absl::Status Connection::CheckSize(const google::protobuf::Message& request) const {
-  const std::size_t bytes = request.ByteSizeLong();
-  if (max_message_bytes <= 0 || bytes <= static_cast<std::uint64_t>(max_message_bytes)) {
-    return absl::OkStatus();
-  }
+Connection::Connection(std::shared_ptr<grpc::Channel> channel, bool reconnects,
+                       v1::GetServerInfoResponse info, const std::string& shm_dir)
+    : channel_(std::move(channel)),
+      stub_(v1::SamplingService::NewStub(channel_)),
+      reconnects_(reconnects),
+      info_(std::move(info)),
+      shm_dir_(shm_dir.empty() ? info_.shared_memory_dir() : shm_dir) {}
+
+std::size_t Connection::max_in_flight() const {
+  return static_cast<std::size_t>(std::max(info_.max_in_flight(), 1));
+}
+
+absl::Status Connection::CheckSize(std::size_t bytes) const {
+  const std::int64_t most = info_.max_message_bytes();
+  if (most <= 0 || bytes <= static_cast<std::uint64_t>(most)) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("the request has ", bytes,
-                                                   " bytes, the server takes at most ",
-                                                   max_message_bytes, " (max_message_bytes)"));
+                                                   " bytes, the server takes at most ", most,
+                                                   " (max_message_bytes)"));
 }
 
-Endpoint::Endpoint(std::string address)
-    : address_(std::move(address)), question_channel_(NewChannel(kGrpcReceiveBytes)) {}
-
-std::shared_ptr<grpc::Channel> Endpoint::NewChannel(int max_receive_bytes) const {
-  grpc::ChannelArguments args;
-  args.SetMaxReceiveMessageSize(max_receive_bytes);
-  args.SetServiceConfigJSON(R"({"loadBalancingConfig":[{"round_robin":{}}]})");
-  // Retry does it; see there.
-  args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // A restarted server is found within a second.
-  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // The connect timeout, whatever its name: a host that swallows packets holds a call once for so
-  // long. Much less, and a busy server would look like a dead one.
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  // Otherwise all clients of a process would share one socket.
-  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  if (!address_.starts_with("unix:")) {
-    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+absl::StatusOr<Outgoing> Connection::Prepare(const v1::SampleTokensRequest& request,
+                                             const Rows& rows, const Deadline& deadline) {
+  Outgoing message;
+  if (rows.buffer == nullptr || request.logits().has_candidates()) {
+    message.bytes = Encode(request);
+  } else {
+    message.payload = Payload::kInline;
+    const SharedFile* const file = rows.buffer->file();
+    if (file != nullptr && TensorBytes(request.logits()) >= kLeastSharedBytes) {
+      // Whatever kept the proof from being made, the message itself will meet.
+      const auto directory = FindSharedDirectory(deadline);
+      if (directory.ok() && *directory != nullptr && file->directory().Is(**directory)) {
+        message.payload = Payload::kSharedMemory;
+      }
+    }
+    message.bytes = message.payload == Payload::kSharedMemory ? EncodeShared(request, rows)
+                                                              : EncodeInline(request, rows);
   }
-  return grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), args);
+  if (absl::Status size = CheckSize(message.bytes.Length()); !size.ok()) return size;
+  if (message.payload != Payload::kNone) rows.buffer->set_last_payload(message.payload);
+  return message;
 }
 
-absl::StatusOr<std::shared_ptr<const Connection>> Endpoint::Connect(const Deadline& deadline) {
+absl::StatusOr<std::shared_ptr<const SharedDirectory>> Connection::FindSharedDirectory(
+    const Deadline& deadline) {
   std::unique_lock lock(mutex_);
-  if (connection_ != nullptr) return connection_;
-  const auto stub = v1::SamplingService::NewStub(question_channel_);
+  if (directory_.has_value()) return *directory_;
   lock.unlock();  // each caller has its own deadline
+  std::shared_ptr<const SharedDirectory> found;
+  if (info_.shared_memory() && !shm_dir_.empty()) {
+    if (auto directory = SharedDirectory::Open(shm_dir_); directory.ok()) {
+      const absl::StatusOr<bool> sees = Sees(*directory, deadline);
+      if (!sees.ok()) return sees.status();
+      if (*sees) found = *directory;
+    }
+  }
+  lock.lock();
+  if (!directory_.has_value()) directory_ = std::move(found);
+  return *directory_;
+}
+
+bool Connection::StopsSharing(const absl::Status& status, Payload payload) {
+  if (payload != Payload::kSharedMemory) return false;
+  if (!absl::IsInvalidArgument(status) && !absl::IsUnimplemented(status)) return false;
+  if (!absl::StrContains(status.message(), "logits.shared_memory")) return false;
+  const std::lock_guard lock(mutex_);
+  directory_ = nullptr;
+  return true;
+}
+
+void Connection::Ended(const absl::Status& status) {
+  if (!reconnects_ && absl::IsUnavailable(status)) broken_ = true;
+}
+
+// Lets the server draw from a row of one logit in a new file, whose random name is the proof.
+absl::StatusOr<bool> Connection::Sees(std::shared_ptr<const SharedDirectory> directory,
+                                      const Deadline& deadline) {
+  const float logit = 0;
+  const auto file = SharedFile::Create(std::move(directory), sizeof(logit));
+  if (absl::IsResourceExhausted(file.status())) return file.status();
+  if (!file.ok()) return false;
+  std::memcpy((*file)->bytes().data(), &logit, sizeof(logit));
+  v1::SampleTokensRequest request;
+  request.mutable_logits()->set_vocab_size(1);
+  request.mutable_logits()->set_row_count(1);
+  request.mutable_logits()->set_data_type(v1::DATA_TYPE_F32);
+  request.mutable_logits()->mutable_shared_memory()->set_name((*file)->name());
+
   grpc::ClientContext context;
   context.set_deadline(deadline.ForGrpc());
-  v1::GetServerInfoResponse info;
-  const absl::Status status =
-      ToAbslStatus(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info));
-  if (absl::IsDeadlineExceeded(status)) {  // gRPC does not always say whom it waited for
-    return absl::DeadlineExceededError(absl::StrCat(status.message(), " (", address_, ")"));
+  v1::SampleTokensResponse response;
+  absl::Status status = EndOf(context, stub_->SampleTokens(&context, request, &response));
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+      absl::IsResourceExhausted(status)) {
+    return status;
   }
-  if (!status.ok() && !absl::IsUnimplemented(status)) return status;
-
-  lock.lock();
-  if (connection_ != nullptr) return connection_;
-  auto connection = std::make_shared<Connection>();
-  connection->channel = NewChannel(ReceiveBytes(info.max_message_bytes()));
-  connection->stub = v1::SamplingService::NewStub(connection->channel);
-  connection->max_message_bytes = info.max_message_bytes();
-  connection->max_in_flight = static_cast<std::size_t>(std::max(info.max_in_flight(), 1));
-  connection_ = std::move(connection);
-  question_channel_.reset();
-  return connection_;
-}
-
-void Endpoint::Wait(std::chrono::nanoseconds pause) {
-  std::unique_lock lock(mutex_);
-  const auto channel = connection_ == nullptr ? question_channel_ : connection_->channel;
-  lock.unlock();
-  const auto end = std::chrono::system_clock::now() + pause;
-  // A server that answers UNAVAILABLE is up: then nothing but the pause keeps the client from
-  // calling it in a tight loop.
-  const bool was_up = channel->GetState(true) == GRPC_CHANNEL_READY;
-  for (grpc_connectivity_state state = channel->GetState(true);
-       (was_up || state != GRPC_CHANNEL_READY) && channel->WaitForStateChange(state, end);
-       state = channel->GetState(true)) {
-  }
-}
-
-Endpoints::Endpoints(const ClientOptions& options) : options_(options) {
-  for (const std::string& address : options_.addresses) {
-    endpoints_.push_back(std::make_unique<Endpoint>(address));
-  }
+  return status.ok() && response.row_errors().empty();
 }
 
 }  // namespace tokendraw

@@ -1,76 +1,80 @@
-// The channels below the client; private to the library.
+// One connection to one server; private to the library.
 #ifndef TOKENDRAW_CLIENT_CONNECTION_H_
 #define TOKENDRAW_CLIENT_CONNECTION_H_
 
+#include <grpcpp/grpcpp.h>
+
 #include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/options.h"
 #include "client/retry.h"
+#include "client/row_buffer.h"
 #include "tokendraw/v1/sampling.grpc.pb.h"
 
 namespace tokendraw {
 
-// A server that has told its limits.
-struct Connection {
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<v1::SamplingService::Stub> stub;
-  // Largest message that the server takes, in bytes; 0 if it did not say.
-  std::int64_t max_message_bytes = 0;
-  // Messages of one stream that it takes at a time. >= 1.
-  std::size_t max_in_flight = 1;
-
-  // RESOURCE_EXHAUSTED with both numbers if `request` is larger than the server takes.
-  absl::Status CheckSize(const google::protobuf::Message& request) const;
+// A message on its way.
+struct Outgoing {
+  grpc::ByteBuffer bytes;
+  Payload payload = Payload::kNone;  // of its rows
 };
 
-// One address. Thread-safe.
-class Endpoint {
+// A server that has told its limits. Thread-safe.
+class Connection {
  public:
-  explicit Endpoint(std::string address);
+  // `shm_dir` as in ClientOptions. `reconnects`: the channel does, by itself.
+  Connection(std::shared_ptr<grpc::Channel> channel, bool reconnects,
+             v1::GetServerInfoResponse info, const std::string& shm_dir);
 
-  // The connection. The first call asks the server for its limits: a channel's receive limit cannot
-  // be changed, so that question has a channel of its own. Errors: those of GetServerInfo, save
-  // UNIMPLEMENTED, which means gRPC's own limits.
-  absl::StatusOr<std::shared_ptr<const Connection>> Connect(const Deadline& deadline);
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  v1::SamplingService::Stub& stub() const { return *stub_; }
+  // Messages of one stream that the server takes at a time. >= 1.
+  std::size_t max_in_flight() const;
 
-  // Waits for `pause`, or less if the server comes up meanwhile. Not a sleep: gRPC reads its
-  // sockets while a thread waits for them, and otherwise every 5 s, too late for a new connection.
-  void Wait(std::chrono::nanoseconds pause);
+  // RESOURCE_EXHAUSTED with both numbers if a message of so many bytes is more than the server
+  // takes.
+  absl::Status CheckSize(std::size_t bytes) const;
+
+  // `request` as this server takes it fastest, with `rows` (CheckRows) as its tensor if there are
+  // any. Errors: those of CheckSize.
+  absl::StatusOr<Outgoing> Prepare(const v1::SampleTokensRequest& request, const Rows& rows,
+                                   const Deadline& deadline);
+
+  // The directory that the server sees, too, or null. The first call proves it: the server reads a
+  // small file there. Errors: those that say nothing about the directory; then the next call tries
+  // again.
+  absl::StatusOr<std::shared_ptr<const SharedDirectory>> FindSharedDirectory(
+      const Deadline& deadline);
+
+  // Whether `status`, the end of a message with `payload`, says that the server could not read its
+  // file, proof or not: behind one name there may be another server now. Rows go inline from then
+  // on.
+  bool StopsSharing(const absl::Status& status, Payload payload);
+
+  // Tells how a call or stream ended. A channel that cannot reconnect is broken by UNAVAILABLE.
+  void Ended(const absl::Status& status);
+  // Whether it is of no more use.
+  bool broken() const { return broken_.load(std::memory_order_relaxed); }
 
  private:
-  std::shared_ptr<grpc::Channel> NewChannel(int max_receive_bytes) const;
+  absl::StatusOr<bool> Sees(std::shared_ptr<const SharedDirectory> directory,
+                            const Deadline& deadline);
 
-  const std::string address_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::SamplingService::Stub> stub_;
+  const bool reconnects_;
+  const v1::GetServerInfoResponse info_;
+  const std::string shm_dir_;
+  std::atomic<bool> broken_ = false;
   std::mutex mutex_;
-  // Guarded by mutex_. The first is there until the second is.
-  std::shared_ptr<grpc::Channel> question_channel_;
-  std::shared_ptr<const Connection> connection_;
-};
-
-// All addresses of a client, and whose turn it is. Thread-safe.
-class Endpoints {
- public:
-  explicit Endpoints(const ClientOptions& options);
-
-  const ClientOptions& options() const { return options_; }
-
-  // Where a call begins; its retries go on with turn + 1 and so on.
-  std::size_t NextTurn() { return next_turn_.fetch_add(1, std::memory_order_relaxed); }
-  Endpoint& At(std::size_t turn) { return *endpoints_[turn % endpoints_.size()]; }
-
- private:
-  const ClientOptions options_;
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
-  std::atomic<std::size_t> next_turn_ = 0;
+  // Guarded by mutex_. Nothing: not known yet.
+  std::optional<std::shared_ptr<const SharedDirectory>> directory_;
 };
 
 }  // namespace tokendraw

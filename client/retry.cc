@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "client/connection.h"
+#include "client/endpoint.h"
+#include "client/status.h"
 
 namespace tokendraw {
 namespace {
@@ -34,6 +36,12 @@ Retry::Retry(const ClientOptions& options, Deadline deadline)
     : addresses_(options.addresses.size()), wait_(options.wait_for_ready), deadline_(deadline) {}
 
 bool Retry::Again(Endpoint& next, absl::Status& status) {
+  if (const std::chrono::milliseconds pause = RetryAfter(status);
+      pause > std::chrono::milliseconds::zero()) {
+    if (!wait_ || pause >= deadline_.Left()) return false;
+    std::this_thread::sleep_for(pause);
+    return true;
+  }
   if (!absl::IsUnavailable(status)) return false;
   ++attempts_;
   if (attempts_ % addresses_ == 0) {

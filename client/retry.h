@@ -35,9 +35,11 @@ class Retry {
   Retry(const ClientOptions& options, Deadline deadline);
 
   // Whether the attempt that ended in `status` is to be followed by another one, at the next
-  // address, `next`: only after UNAVAILABLE. Waits for `next` after each round over the addresses,
-  // 10 ms at first and at most 1 s. If the deadline ends the call, `status` becomes
-  // DEADLINE_EXCEEDED.
+  // address, `next`.
+  // After UNAVAILABLE: yes. Waits for `next` after each round over the addresses, 10 ms at first
+  // and at most 1 s. If the deadline ends the call, `status` becomes DEADLINE_EXCEEDED. After
+  // RESOURCE_EXHAUSTED with advice (RetryAfter): once the pause is over, unless that is past the
+  // deadline.
   bool Again(Endpoint& next, absl::Status& status);
 
  private:

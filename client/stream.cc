@@ -3,7 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/connection.h"
+#include "client/call.h"
+#include "client/encode.h"
+#include "client/endpoint.h"
+#include "client/resend.h"
 #include "client/retry.h"
 #include "client/status.h"
 #include "client/stream_call.h"
@@ -15,18 +18,20 @@ SampleStream::SampleStream(std::shared_ptr<Endpoints> endpoints)
 
 SampleStream::~SampleStream() = default;
 
-absl::StatusOr<v1::SampleTokensResponse> SampleStream::Step(
-    const v1::SampleTokensRequest& request) {
+absl::StatusOr<v1::SampleTokensResponse> SampleStream::Step(const v1::SampleTokensRequest& request,
+                                                            const Rows& rows) {
   if (!unanswered_.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("Step with ", unanswered_.size(), " replies to be read"));
   }
+  if (absl::Status status = CheckRows(request, rows); !status.ok()) return status;
   // Points to the caller's request and owns nothing: Read leaves no message behind.
-  unanswered_.emplace_back(std::shared_ptr<const void>(), &request);
+  unanswered_.push_back({{std::shared_ptr<const void>(), &request}, rows});
   return Read();
 }
 
-absl::Status SampleStream::Write(v1::SampleTokensRequest request) {
+absl::Status SampleStream::Write(v1::SampleTokensRequest request, const Rows& rows) {
+  if (absl::Status status = CheckRows(request, rows); !status.ok()) return status;
   const Deadline deadline(endpoints_->options().deadline);
   Retry retry(endpoints_->options(), deadline);
   absl::Status status = Connect(deadline);
@@ -34,15 +39,21 @@ absl::Status SampleStream::Write(v1::SampleTokensRequest request) {
     if (!retry.Again(endpoints_->At(turn_), status)) return status;
     status = Connect(deadline);
   }
-  if (unanswered_.size() >= connection_->max_in_flight) {
+  if (unanswered_.size() >= connection_->max_in_flight()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the server takes ", connection_->max_in_flight,
+        absl::StrCat("the server takes ", connection_->max_in_flight(),
                      " messages of a stream at a time (max_in_flight): Read first"));
   }
-  if (absl::Status size = connection_->CheckSize(request); !size.ok()) return size;
-  unanswered_.push_back(std::make_shared<const v1::SampleTokensRequest>(std::move(request)));
+  const bool sound = Send(deadline).ok();
+  unanswered_.push_back(
+      {std::make_shared<const v1::SampleTokensRequest>(std::move(request)), rows});
+  if (sound) status = Send(deadline);
+  if (absl::IsResourceExhausted(status)) {
+    unanswered_.pop_back();
+    return status;
+  }
   // If the stream broke just now, Read is the one to mend it.
-  if (!Send(deadline).ok()) Disconnect();
+  if (!sound || !status.ok()) Disconnect();
   return absl::OkStatus();
 }
 
@@ -55,13 +66,20 @@ absl::StatusOr<v1::SampleTokensResponse> SampleStream::Read() {
   for (;;) {
     absl::StatusOr<v1::SampleTokensResponse> response = Exchange(deadline);
     absl::Status status = response.ok() ? ErrorOf(*response) : response.status();
-    // A draining server may refuse a message in band; another one will take it.
-    if (response.ok() && !absl::IsUnavailable(status)) {
+    const bool refused = response.ok() && !status.ok() && !absl::IsUnavailable(status);
+    if (response.ok() && status.ok()) return Answer(*std::move(response), deadline);
+    if (refused) {  // this message alone
+      if (connection_->StopsSharing(status, unanswered_.front().payload) ||
+          retry.Again(endpoints_->At(turn_), status)) {
+        Disconnect();
+        continue;
+      }
       unanswered_.pop_front();
       --sent_;
-      if (!status.ok()) return status;
-      return response;
+      return status;
     }
+    // The stream is over, or its server drains: another one will take the messages.
+    if (connection_ != nullptr) connection_->Ended(status);
     Disconnect();
     if (std::exchange(was_open, false) && absl::IsUnavailable(status)) continue;
     if (!retry.Again(endpoints_->At(turn_), status)) {
@@ -88,19 +106,22 @@ absl::Status SampleStream::Finish() {
 
 absl::Status SampleStream::Connect(const Deadline& deadline) {
   if (call_ != nullptr) return absl::OkStatus();
-  absl::StatusOr<std::shared_ptr<const Connection>> connection =
+  absl::StatusOr<std::shared_ptr<Connection>> connection =
       endpoints_->At(turn_++).Connect(deadline);
   if (!connection.ok()) return connection.status();
   connection_ = *std::move(connection);
-  call_ = std::make_unique<StreamCall>(*connection_->stub);
+  call_ = std::make_unique<StreamCall>(connection_->channel());
   return absl::OkStatus();
 }
 
 absl::Status SampleStream::Send(const Deadline& deadline) {
   for (; sent_ < unanswered_.size(); ++sent_) {
-    const v1::SampleTokensRequest& request = *unanswered_[sent_];
-    if (absl::Status size = connection_->CheckSize(request); !size.ok()) return size;
-    if (absl::Status status = call_->Write(request, deadline); !status.ok()) return status;
+    Message& message = unanswered_[sent_];
+    const absl::StatusOr<Outgoing> outgoing =
+        connection_->Prepare(*message.request, message.rows, deadline);
+    if (!outgoing.ok()) return outgoing.status();
+    message.payload = outgoing->payload;
+    if (absl::Status status = call_->Write(outgoing->bytes, deadline); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -109,6 +130,18 @@ absl::StatusOr<v1::SampleTokensResponse> SampleStream::Exchange(const Deadline& 
   if (absl::Status status = Connect(deadline); !status.ok()) return status;
   if (absl::Status status = Send(deadline); !status.ok()) return status;
   return call_->Read(deadline);
+}
+
+// What Read gives for `response` to the oldest message.
+absl::StatusOr<v1::SampleTokensResponse> SampleStream::Answer(v1::SampleTokensResponse response,
+                                                              const Deadline& deadline) {
+  const Message message = std::move(unanswered_.front());
+  unanswered_.pop_front();
+  --sent_;
+  const auto send = [&](const v1::SampleTokensRequest& part, const Rows& rows) {
+    return SampleTokens(*endpoints_, turn_ - 1, deadline, part, rows);
+  };
+  return WithWholeRows(*message.request, message.rows, std::move(response), send);
 }
 
 void SampleStream::Disconnect() {

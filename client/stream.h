@@ -8,11 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/row_buffer.h"
 #include "tokendraw/v1/sampling.pb.h"
 
 namespace tokendraw {
 
-struct Connection;
+class Connection;
 class Deadline;
 class Endpoints;
 class StreamCall;
@@ -34,15 +35,19 @@ class SampleStream {
   explicit SampleStream(std::shared_ptr<Endpoints> endpoints);
   ~SampleStream();
 
-  // Sends one message and waits for its reply, without a copy of the request. FAILED_PRECONDITION
-  // if a reply is still to be read.
-  absl::StatusOr<v1::SampleTokensResponse> Step(const v1::SampleTokensRequest& request);
+  // Sends one message and waits for its reply, without a copy of the request; `rows` as in
+  // Client::SampleTokens. FAILED_PRECONDITION if a reply is still to be read.
+  absl::StatusOr<v1::SampleTokensResponse> Step(const v1::SampleTokensRequest& request,
+                                                const Rows& rows = {});
 
-  // Sends one message; Read gives its reply. FAILED_PRECONDITION if the server's max_in_flight
-  // messages are unanswered. An error leaves the stream as it was, without this message.
-  absl::Status Write(v1::SampleTokensRequest request);
+  // Sends one message; Read gives its reply, and until then `rows` must not change.
+  // FAILED_PRECONDITION if the server's max_in_flight messages are unanswered. An error leaves the
+  // stream as it was, without this message.
+  absl::Status Write(v1::SampleTokensRequest request, const Rows& rows = {});
 
-  // The reply to the oldest unanswered message. FAILED_PRECONDITION if there is none.
+  // The reply to the oldest unanswered message. FAILED_PRECONDITION if there is none. Rows that its
+  // candidates do not decide are sent whole in calls of their own, past the stream; an error of
+  // those is this message's alone.
   absl::StatusOr<v1::SampleTokensResponse> Read();
 
   // Ends the stream. CANCELLED if messages are unanswered; they are given up.
@@ -52,16 +57,24 @@ class SampleStream {
   std::size_t in_flight() const { return unanswered_.size(); }
 
  private:
+  struct Message {
+    std::shared_ptr<const v1::SampleTokensRequest> request;
+    Rows rows;
+    Payload payload = Payload::kNone;  // as it was sent
+  };
+
   absl::Status Connect(const Deadline& deadline);
   absl::StatusOr<v1::SampleTokensResponse> Exchange(const Deadline& deadline);
   absl::Status Send(const Deadline& deadline);
+  absl::StatusOr<v1::SampleTokensResponse> Answer(v1::SampleTokensResponse response,
+                                                  const Deadline& deadline);
   void Disconnect();
 
   const std::shared_ptr<Endpoints> endpoints_;
-  std::size_t turn_;
-  std::shared_ptr<const Connection> connection_;  // null or where call_ goes
-  std::unique_ptr<StreamCall> call_;              // null while there is no stream
-  std::deque<std::shared_ptr<const v1::SampleTokensRequest>> unanswered_;
+  std::size_t turn_;                        // of the next connection
+  std::shared_ptr<Connection> connection_;  // null or where call_ goes
+  std::unique_ptr<StreamCall> call_;        // null while there is no stream
+  std::deque<Message> unanswered_;
   std::size_t sent_ = 0;  // of unanswered_, over call_
 };
 

@@ -3,12 +3,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "client/raw_stub.h"
 #include "client/status.h"
 
 namespace tokendraw {
 
-StreamCall::StreamCall(v1::SamplingService::Stub& stub)
-    : stream_(stub.PrepareAsyncStreamSampleTokens(&context_, &queue_)) {
+StreamCall::StreamCall(const std::shared_ptr<grpc::Channel>& channel)
+    : stream_(RawStub(channel).PrepareCall(&context_, kStreamSampleTokens, &queue_)) {
   stream_->StartCall(Begin(kStart));
 }
 
@@ -21,7 +22,7 @@ StreamCall::~StreamCall() {
   }
 }
 
-absl::Status StreamCall::Write(const v1::SampleTokensRequest& request, const Deadline& deadline) {
+absl::Status StreamCall::Write(const grpc::ByteBuffer& request, const Deadline& deadline) {
   if (absl::Status status = Await(kStart, deadline); !status.ok()) return status;
   if (absl::Status status = Await(kWrite, deadline); !status.ok()) return status;
   if (!failed_[kStart] && !failed_[kWrite]) stream_->Write(request, Begin(kWrite));

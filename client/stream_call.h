@@ -19,13 +19,14 @@ namespace tokendraw {
 // by the calling thread. After an error the stream is good for nothing but destruction.
 class StreamCall {
  public:
-  explicit StreamCall(v1::SamplingService::Stub& stub);
+  explicit StreamCall(const std::shared_ptr<grpc::Channel>& channel);
   // Cancels the stream if it is not over.
   ~StreamCall();
 
-  // Sends a message; waits while the transport still holds the one before it. A stream that broke
-  // takes the message in silence: Read tells, once the replies that came before are read.
-  absl::Status Write(const v1::SampleTokensRequest& request, const Deadline& deadline);
+  // Sends a SampleTokensRequest; waits while the transport still holds the one before it. A stream
+  // that broke takes the message in silence: Read tells, once the replies that came before are
+  // read.
+  absl::Status Write(const grpc::ByteBuffer& request, const Deadline& deadline);
 
   // The next reply. UNAVAILABLE if the server ended the stream without an error.
   absl::StatusOr<v1::SampleTokensResponse> Read(const Deadline& deadline);
@@ -46,7 +47,7 @@ class StreamCall {
   std::array<bool, kOperations> failed_{};
   v1::SampleTokensResponse response_;
   grpc::Status status_;
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::SampleTokensRequest, v1::SampleTokensResponse>>
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, v1::SampleTokensResponse>>
       stream_;
 };
 

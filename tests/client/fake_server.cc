@@ -1,41 +1,77 @@
 #include "tests/client/fake_server.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <span>
+#include <fstream>
+#include <numeric>
 #include <vector>
 
 namespace tokendraw {
 namespace {
 
-void AnswerRow(const v1::SampleTokensRequest& request, int index, std::span<const float> row,
+struct Row {
+  std::vector<float> logits;
+  std::vector<std::int32_t> ids;  // of the logits
+};
+
+std::vector<Row> RowsOf(const v1::LogitsTensor& logits) {
+  std::vector<Row> rows;
+  for (const v1::CandidateRow& row : logits.candidates().rows()) {
+    rows.push_back(
+        {{row.logits().begin(), row.logits().end()}, {row.ids().begin(), row.ids().end()}});
+  }
+  if (logits.has_candidates()) return rows;
+  const std::size_t vocab_size = logits.vocab_size();
+  const std::size_t stride = logits.row_stride() > 0 ? logits.row_stride() : vocab_size;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(logits.row_count()); ++row) {
+    rows.push_back({std::vector<float>(vocab_size), std::vector<std::int32_t>(vocab_size)});
+    std::memcpy(rows.back().logits.data(), logits.inline_().data() + row * stride * sizeof(float),
+                vocab_size * sizeof(float));
+    std::iota(rows.back().ids.begin(), rows.back().ids.end(), 0);
+  }
+  return rows;
+}
+
+void AddError(int row, v1::RowErrorCode code, const char* message, int token_id,
+              v1::SampleTokensResponse& response) {
+  v1::RowError& error = *response.add_row_errors();
+  error.set_row(row);
+  error.set_code(code);
+  error.set_message(message);
+  error.set_token_id(token_id);
+}
+
+void AnswerRow(const v1::SampleTokensRequest& request, int index, const Row& row,
                v1::SampleTokensResponse& response) {
   const v1::RowSpec spec = index < request.rows_size() ? request.rows(index) : v1::RowSpec();
-  const auto nan = std::find_if(row.begin(), row.end(), [](float x) { return std::isnan(x); });
-  const auto token = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
+  const auto nan =
+      std::find_if(row.logits.begin(), row.logits.end(), [](float x) { return std::isnan(x); });
+  const auto largest = std::max_element(row.logits.begin(), row.logits.end());
+  const int token = row.ids[largest - row.logits.begin()];
   response.add_seeds(spec.has_seed() ? spec.seed() : kFakeSeed);
-  if (nan != row.end()) {
-    v1::RowError& error = *response.add_row_errors();
-    error.set_row(index);
-    error.set_code(v1::ROW_ERROR_CODE_NOT_FINITE);
-    error.set_message("not finite");
-    error.set_token_id(static_cast<int>(nan - row.begin()));
+  bool decided = false;
+  if (nan != row.logits.end()) {
+    AddError(index, v1::ROW_ERROR_CODE_NOT_FINITE, "not finite", row.ids[nan - row.logits.begin()],
+             response);
+  } else if (request.logits().has_candidates() && *largest < 0) {
+    AddError(index, v1::ROW_ERROR_CODE_NEED_FULL_ROW, "full row", -1, response);
+  } else {
+    decided = true;
   }
   for (int draw = 0; draw < std::max(spec.sample_count(), 1); ++draw) {
-    response.add_token_ids(nan == row.end() ? token : -1);
-    if (nan != row.end() || request.params_size() == 0 || !request.params(0).has_logprobs()) {
-      continue;
-    }
+    response.add_token_ids(decided ? token : -1);
+    if (!decided || request.params_size() == 0 || !request.params(0).has_logprobs()) continue;
     v1::RowDetail& detail = *response.add_details();
     detail.set_row(index);
     detail.set_sample_index(draw);
     detail.set_token_id(token);
     detail.set_logprob(-0.25f);
-    detail.set_kept_count(static_cast<int>(row.size()));
+    detail.set_kept_count(static_cast<int>(row.logits.size()));
     detail.set_xtc_applied(request.params(0).xtc_probability() > 0);
     detail.set_greedy(request.params(0).top_k() == 1);
     if (request.params(0).logprobs().top_count() > 0) {
@@ -52,11 +88,9 @@ v1::SampleTokensResponse FakeAnswer(const v1::SampleTokensRequest& request) {
   v1::SampleTokensResponse response;
   response.set_step(request.step());
   response.set_semantics_version("1");
-  std::vector<float> values(request.logits().inline_().size() / sizeof(float));
-  std::memcpy(values.data(), request.logits().inline_().data(), values.size() * sizeof(float));
-  const auto vocab_size = static_cast<std::size_t>(request.logits().vocab_size());
-  for (int row = 0; row < request.logits().row_count(); ++row) {
-    AnswerRow(request, row, std::span(values).subspan(row * vocab_size, vocab_size), response);
+  const std::vector<Row> rows = RowsOf(request.logits());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    AnswerRow(request, static_cast<int>(row), rows[row], response);
   }
   return response;
 }
@@ -85,10 +119,38 @@ FakeService::FakeService() {
   };
 }
 
-grpc::Status FakeService::SampleTokens(grpc::ServerContext*, const v1::SampleTokensRequest* request,
+grpc::Status FakeService::SampleTokens(grpc::ServerContext* context,
+                                       const v1::SampleTokensRequest* request,
                                        v1::SampleTokensResponse* response) {
   ++calls;
-  return answer(*request, *response);
+  const grpc::Status status = Answer(*request, *response);
+  if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && retry_after_ms > 0) {
+    context->AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(retry_after_ms));
+  }
+  return status;
+}
+
+grpc::Status FakeService::Answer(const v1::SampleTokensRequest& request,
+                                 v1::SampleTokensResponse& response) {
+  if (!request.logits().has_shared_memory()) return answer(request, response);
+  ++shared;
+  if (shm_dir.empty()) {
+    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "logits.shared_memory: no --shm_dir");
+  }
+  const v1::SharedMemory& place = request.logits().shared_memory();
+  std::ifstream file(std::filesystem::path(shm_dir) / place.name(), std::ios::binary);
+  if (!file) {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                        "logits.shared_memory.name: cannot open the file");
+  }
+  v1::SampleTokensRequest resolved = request;
+  v1::LogitsTensor& logits = *resolved.mutable_logits();
+  const int stride = logits.row_stride() > 0 ? logits.row_stride() : logits.vocab_size();
+  logits.mutable_inline_()->resize(sizeof(float) * logits.row_count() * stride);
+  file.seekg(place.offset());
+  file.read(logits.mutable_inline_()->data(),
+            static_cast<std::streamsize>(logits.inline_().size()));
+  return answer(resolved, response);
 }
 
 grpc::Status FakeService::StreamSampleTokens(
@@ -99,7 +161,13 @@ grpc::Status FakeService::StreamSampleTokens(
   for (int answered = 0; stream->Read(&request);) {
     ++messages;
     v1::SampleTokensResponse response;
-    if (grpc::Status status = answer(request, response); !status.ok()) return status;
+    grpc::Status status = Answer(request, response);
+    if (request.logits().has_shared_memory() && !status.ok()) {
+      response.mutable_error()->set_code(status.error_code());
+      response.mutable_error()->set_message(status.error_message());
+      status = grpc::Status::OK;
+    }
+    if (!status.ok()) return status;
     stream->Write(response);
     if (++answered == stream_messages) return stream_end;
   }
@@ -114,6 +182,7 @@ grpc::Status FakeService::ValidateParams(grpc::ServerContext*, const v1::Validat
 
 grpc::Status FakeService::GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
                                         v1::GetServerInfoResponse* response) {
+  ++infos;
   *response = info;
   return info_status;
 }
@@ -131,8 +200,12 @@ FakeServer::FakeServer(FakeService& service, const std::string& address) : addre
 // Cancels what runs, so that no handler holds the test.
 FakeServer::~FakeServer() { server_->Shutdown(std::chrono::system_clock::now()); }
 
-TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "tokendraw.XXXXXX").string();
+std::filesystem::path MemoryFileSystem() {
+  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
+}
+
+TempDir::TempDir(const std::filesystem::path& parent) {
+  std::string name = (parent / "tokendraw.XXXXXX").string();
   path_ = mkdtemp(name.data());
 }
 

@@ -17,7 +17,8 @@ namespace tokendraw {
 // The seed of a row that asks for none.
 inline constexpr std::uint64_t kFakeSeed = 42;
 
-// Rows must be inline F32. A row with NaN gets the row error NOT_FINITE.
+// Rows must be inline F32, or candidates. A row with NaN gets the row error NOT_FINITE, candidates
+// that are all negative get NEED_FULL_ROW.
 v1::SampleTokensResponse FakeAnswer(const v1::SampleTokensRequest& request);
 
 // A request whose only row [0, 1, 0] has the largest logit at id 1.
@@ -43,14 +44,25 @@ struct FakeService final : v1::SamplingService::Service {
   v1::ValidateParamsResponse violations;
   // Answers one message; an error ends the call or stream.
   std::function<grpc::Status(const v1::SampleTokensRequest&, v1::SampleTokensResponse&)> answer;
+  // Where the files of `shared_memory` payloads are, which `answer` gets as inline ones. Empty:
+  // such a message is UNIMPLEMENTED.
+  std::string shm_dir;
+  // The advice of a unary call that ends in RESOURCE_EXHAUSTED; 0 is none.
+  int retry_after_ms = 0;
   // Ends each stream with this status after so many messages; 0 is never.
   int stream_messages = 0;
   grpc::Status stream_end;
 
-  // Calls, streams and messages that came.
+  // Calls, streams, messages and questions for GetServerInfo that came.
   std::atomic<int> calls = 0;
   std::atomic<int> streams = 0;
   std::atomic<int> messages = 0;
+  std::atomic<int> infos = 0;
+  // Those of them that were `shared_memory` payloads.
+  std::atomic<int> shared = 0;
+
+ private:
+  grpc::Status Answer(const v1::SampleTokensRequest& request, v1::SampleTokensResponse& response);
 };
 
 // A server while it lives.
@@ -67,12 +79,16 @@ class FakeServer {
   std::unique_ptr<grpc::Server> server_;
 };
 
+// Where a directory is in memory, if there is such a place that this user may write to.
+std::filesystem::path MemoryFileSystem();
+
 // A directory that goes when it does.
 class TempDir {
  public:
-  TempDir();
+  explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   ~TempDir();
 
+  std::string path() const { return path_.string(); }
   std::string File(const std::string& name) const { return (path_ / name).string(); }
   // As an address.
   std::string Socket(const std::string& name) const { return "unix:" + File(name); }
