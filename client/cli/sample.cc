@@ -1,4 +1,5 @@
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -12,14 +13,16 @@ namespace {
 
 std::vector<Flag> Flags() {
   std::vector<Flag> flags = ConnectionFlags();
-  flags.insert(flags.end(),
-               {{"tensor", "NAME", "", "logits, or the only one", "Tensor of a .safetensors file."},
-                {"rows", "LIST", "such as 0,3,5-9", "all", "Rows to draw, in this order."},
-                {"vocab", "FILE", "", "none",
-                 "JSON array of token texts by id, for the text column of the table."},
-                {"json", "", "", "off",
-                 "Prints the reply as one JSON object, whose rows count those that were drawn."},
-                {"lenient", "", "", "off", "Parameters outside their range act as off."}});
+  flags.insert(
+      flags.end(),
+      {{"tensor", "NAME", "", "logits, or the only one", "Tensor of a .safetensors file."},
+       {"rows", "LIST", "such as 0,3,5-9", "all", "Rows to draw, in this order."},
+       {"vocab", "FILE", "", "none",
+        "JSON array of token texts by id, for the text column of the table."},
+       {"json", "", "", "off",
+        "Prints the reply as one JSON object, whose rows count those that were drawn, with "
+        "the way that rows went, inline or shared_memory, as its payload."},
+       {"lenient", "", "", "off", "Parameters outside their range act as off."}});
   for (const std::vector<Flag>& more : {RowFlags(), ParamFlags()}) {
     flags.insert(flags.end(), more.begin(), more.end());
   }
@@ -83,14 +86,16 @@ int RunSample(const Arguments& arguments, const Streams& streams) {
   const absl::StatusOr<SampleJob> job = MakeJob(arguments, *json, streams.in);
   if (!job.ok()) return FailUsage(job.status(), streams);
 
-  const absl::StatusOr<v1::SampleTokensResponse> reply = RunJob(*job, **client);
-  if (!reply.ok()) return FailCall(reply.status(), streams);
+  const absl::StatusOr<SampleResult> result = RunJob(*job, **client);
+  if (!result.ok()) return FailCall(result.status(), streams);
   if (*json) {
-    streams.out << JsonOf(*reply) << "\n";
+    auto object = nlohmann::ordered_json::parse(JsonOf(result->reply), nullptr, false);
+    object["payload"] = result->payload == Payload::kSharedMemory ? "shared_memory" : "inline";
+    streams.out << object.dump() << "\n";
   } else {
-    PrintReport(*reply, job->rows, *vocab, streams.out);
+    PrintReport(result->reply, job->rows, *vocab, streams.out);
   }
-  return reply->row_errors().empty() ? kOk : kRowErrors;
+  return result->reply.row_errors().empty() ? kOk : kRowErrors;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "client/cli/sample_job.h"
 
 #include <algorithm>
-#include <span>
-#include <string>
+#include <cstring>
+#include <memory>
 
 namespace tokendraw::cli {
 namespace {
@@ -15,6 +15,10 @@ absl::StatusOr<v1::GetServerInfoResponse> Limits(Client& client) {
   absl::StatusOr<v1::GetServerInfoResponse> info = client.GetServerInfo();
   if (absl::IsUnimplemented(info.status())) return v1::GetServerInfoResponse();
   return info;
+}
+
+std::size_t RowBytes(const SampleJob& job) {
+  return static_cast<std::size_t>(job.logits.vocab_size) * ElementBytes(job.logits.type);
 }
 
 // From rows of one message to indices of job.rows. False if one is not a row of the message.
@@ -48,42 +52,47 @@ std::size_t RowsPerMessage(const SampleJob& job, const v1::GetServerInfoResponse
   return static_cast<std::size_t>(std::max<std::int64_t>(rows, 1));
 }
 
-v1::SampleTokensRequest MakeRequest(const SampleJob& job, std::size_t first, std::size_t count) {
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(job.logits.vocab_size) * ElementBytes(job.logits.type);
-  std::string data;
-  data.reserve(count * row_bytes);
+v1::SampleTokensRequest MakeRequest(const SampleJob& job, std::size_t first, std::size_t count,
+                                    std::span<std::byte> rows) {
+  const std::size_t row_bytes = RowBytes(job);
   v1::SampleTokensRequest request;
   request.set_validation(job.validation);
   *request.add_params() = job.params;
-  for (std::size_t i = first; i < first + count; ++i) {
-    data.append(job.logits.data, static_cast<std::size_t>(job.rows[i]) * row_bytes, row_bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(rows.data() + i * row_bytes,
+                job.logits.data.data() + static_cast<std::size_t>(job.rows[first + i]) * row_bytes,
+                row_bytes);
     v1::RowSpec& row = *request.add_rows();
     row = job.first_row;
-    row.set_position(job.first_row.position() + static_cast<std::int64_t>(i));
+    row.set_position(job.first_row.position() + static_cast<std::int64_t>(first + i));
   }
-  SetInlineLogits(std::as_bytes(std::span(data)), job.logits.type, job.logits.vocab_size,
-                  static_cast<std::int32_t>(count), *request.mutable_logits());
+  request.mutable_logits()->set_data_type(job.logits.type);
+  request.mutable_logits()->set_vocab_size(job.logits.vocab_size);
+  request.mutable_logits()->set_row_count(static_cast<std::int32_t>(count));
   return request;
 }
 
-absl::StatusOr<v1::SampleTokensResponse> RunJob(const SampleJob& job, Client& client) {
+absl::StatusOr<SampleResult> RunJob(const SampleJob& job, Client& client) {
   const absl::StatusOr<v1::GetServerInfoResponse> limits = Limits(client);
   if (!limits.ok()) return limits.status();
-  const std::size_t most = RowsPerMessage(job, *limits);
-  v1::SampleTokensResponse all;
+  const std::size_t most = std::min(RowsPerMessage(job, *limits), job.rows.size());
+  const absl::StatusOr<std::shared_ptr<RowBuffer>> buffer =
+      client.CreateRowBuffer(most * RowBytes(job));
+  if (!buffer.ok()) return buffer.status();
+  SampleResult result;
   for (std::size_t first = 0; first < job.rows.size(); first += most) {
     const std::size_t count = std::min(most, job.rows.size() - first);
     absl::StatusOr<v1::SampleTokensResponse> reply =
-        client.SampleTokens(MakeRequest(job, first, count));
+        client.SampleTokens(MakeRequest(job, first, count, (*buffer)->bytes()), {*buffer});
     if (!reply.ok()) return reply.status();
     if (!Renumber(first, count, *reply->mutable_details()) ||
         !Renumber(first, count, *reply->mutable_row_errors())) {
       return absl::InternalError("the reply names a row that the request does not have");
     }
-    all.MergeFrom(*reply);
+    result.reply.MergeFrom(*reply);
   }
-  return all;
+  result.payload = (*buffer)->last_payload();
+  return result;
 }
 
 }  // namespace tokendraw::cli

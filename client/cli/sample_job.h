@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,12 +26,18 @@ struct SampleJob {
 // messages are no faster. At least 1.
 std::size_t RowsPerMessage(const SampleJob& job, const v1::GetServerInfoResponse& limits);
 
-// The message for rows[first] to rows[first + count - 1].
-v1::SampleTokensRequest MakeRequest(const SampleJob& job, std::size_t first, std::size_t count);
+// The message for rows[first] to rows[first + count - 1], whose logits go to `rows`.
+v1::SampleTokensRequest MakeRequest(const SampleJob& job, std::size_t first, std::size_t count,
+                                    std::span<std::byte> rows);
+
+struct SampleResult {
+  v1::SampleTokensResponse reply;
+  Payload payload = Payload::kNone;  // how the last rows went
+};
 
 // Draws all rows, in as many messages as it takes, and puts the replies together: row numbers in it
 // are indices of job.rows. The first error ends it.
-absl::StatusOr<v1::SampleTokensResponse> RunJob(const SampleJob& job, Client& client);
+absl::StatusOr<SampleResult> RunJob(const SampleJob& job, Client& client);
 
 }  // namespace tokendraw::cli
 

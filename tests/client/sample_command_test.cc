@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -73,8 +74,28 @@ TEST_F(SampleCommandTest, PrintsJson) {
   EXPECT_EQ(json["token_ids"], nlohmann::json({1, 0}));
   EXPECT_EQ(json["seeds"][1], "18446744073709551615");
   EXPECT_EQ(json["row_errors"], nlohmann::json::array());
+  EXPECT_EQ(json["payload"], "inline");
   ASSERT_EQ(requests_.size(), 1u);
   EXPECT_FALSE(requests_[0].params(0).has_logprobs());
+}
+
+TEST_F(SampleCommandTest, LeavesRowsInMemoryThatTheServerSees) {
+  const TempDir shared(MemoryFileSystem());
+  service_.shm_dir = shared.path();
+  service_.info.set_shared_memory(true);
+  service_.info.set_shared_memory_dir(shared.path());
+  const int vocab_size = 20'000;
+  std::vector<float> row(vocab_size, 0);
+  row[777] = 1;
+  const std::string file = WriteFile(
+      dir_.File("x.npy"),
+      NpyFile("{'descr':'<f4','fortran_order':False,'shape':(1,20000)}", FloatBytes(row)));
+  const Finished run = Sample({file, "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["token_ids"], nlohmann::json({777}));
+  EXPECT_EQ(json["payload"], "shared_memory");
+  EXPECT_TRUE(std::filesystem::is_empty(shared.path()));
 }
 
 TEST_F(SampleCommandTest, SendsWhatTheFlagsSay) {

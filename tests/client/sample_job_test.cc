@@ -44,6 +44,14 @@ TEST(RowsPerMessageTest, StaysWithinEveryLimit) {
   EXPECT_EQ(RowsPerMessage(job, limits), 1u);
 }
 
+// Of a message with its rows inline.
+std::size_t MessageBytes(const SampleJob& job, std::size_t rows) {
+  std::vector<std::byte> data(rows * 4000);
+  v1::SampleTokensRequest request = MakeRequest(job, 0, rows, data);
+  request.mutable_logits()->set_inline_(data.data(), data.size());
+  return request.ByteSizeLong();
+}
+
 TEST(RowsPerMessageTest, FillsMessagesUpToTheLimitInBytes) {
   SampleJob job = MakeJob(16);
   for (int i = 0; i < 200; ++i) job.first_row.add_prompt_ids(1'000'000 + i);
@@ -52,10 +60,9 @@ TEST(RowsPerMessageTest, FillsMessagesUpToTheLimitInBytes) {
   for (int bytes = 6000; bytes < 80'000; bytes += 1000) {
     limits.set_max_message_bytes(bytes);
     const std::size_t rows = RowsPerMessage(job, limits);
-    EXPECT_LE(MakeRequest(job, 0, rows).ByteSizeLong(), static_cast<std::size_t>(bytes));
+    EXPECT_LE(MessageBytes(job, rows), static_cast<std::size_t>(bytes));
     if (rows < 16) {
-      EXPECT_GT(MakeRequest(job, 0, rows + 1).ByteSizeLong() + 2000,
-                static_cast<std::size_t>(bytes));
+      EXPECT_GT(MessageBytes(job, rows + 1) + 2000, static_cast<std::size_t>(bytes));
     }
   }
 }
@@ -80,17 +87,19 @@ TEST(RunJobTest, SplitsAndPutsTogetherInOrder) {
   const std::vector<float> nan(1000, std::numeric_limits<float>::quiet_NaN());
   job.logits.data.replace(11 * 4000, 4000, FloatBytes(nan));
 
-  const auto reply = RunJob(job, **client);
-  ASSERT_TRUE(reply.ok()) << reply.status();
+  const auto result = RunJob(job, **client);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->payload, Payload::kInline);
+  const v1::SampleTokensResponse& reply = result->reply;
   EXPECT_THAT(message_rows, ElementsAre(7, 2));
   EXPECT_THAT(positions, ElementsAre(100, 101, 102, 103, 104, 105, 106, 107, 108));
-  EXPECT_THAT(reply->token_ids(), ElementsAreArray({19, 3, 3, 7, 8, 9, 10, -1, 12}));
-  EXPECT_EQ(reply->seeds_size(), 9);
-  ASSERT_EQ(reply->row_errors_size(), 1);
-  EXPECT_EQ(reply->row_errors(0).row(), 7);
-  ASSERT_EQ(reply->details_size(), 8);
-  EXPECT_EQ(reply->details(7).row(), 8);
-  EXPECT_EQ(reply->details(7).token_id(), 12);
+  EXPECT_THAT(reply.token_ids(), ElementsAreArray({19, 3, 3, 7, 8, 9, 10, -1, 12}));
+  EXPECT_EQ(reply.seeds_size(), 9);
+  ASSERT_EQ(reply.row_errors_size(), 1);
+  EXPECT_EQ(reply.row_errors(0).row(), 7);
+  ASSERT_EQ(reply.details_size(), 8);
+  EXPECT_EQ(reply.details(7).row(), 8);
+  EXPECT_EQ(reply.details(7).token_id(), 12);
 }
 
 TEST(RunJobTest, AReplyWithAnUnknownRowIsInternal) {
