@@ -1,0 +1,178 @@
+"""The client of a sampling service."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy.typing as npt
+
+from tokendraw import sampler
+from tokendraw.batch import Batch
+from tokendraw.connection import Connection
+from tokendraw.result import SampleResult
+from tokendraw.retry import Deadline
+from tokendraw.row_buffer import RowBuffer
+from tokendraw.sharing import Sharing
+from tokendraw.stream import SampleStream
+from tokendraw.v1 import params_pb2, sampling_pb2
+
+_LONGEST_DEADLINE_S = 24 * 60 * 60
+
+
+class Client:
+    """Calls one address. Thread-safe. All calls block.
+
+    Every call raises TokendrawError with the server's code and text. Before
+    that it is made again, until the deadline, after UNAVAILABLE, and after
+    RESOURCE_EXHAUSTED if the server says when there will be room.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        deadline: float = 30.0,
+        shm_dir: str | None = None,
+    ) -> None:
+        """Connects nowhere yet.
+
+        Args:
+            address: "unix:PATH" or "HOST:PORT". Calls rotate over all servers
+                that HOST stands for.
+            deadline: seconds that one call, or one step of a stream, may take
+                with its retries. (0, 24 h].
+            shm_dir: where this process sees the server's --shm_dir; None: at
+                the same path.
+        """
+        if not 0 < deadline <= _LONGEST_DEADLINE_S:
+            raise ValueError(
+                f'deadline must be in (0, {_LONGEST_DEADLINE_S}] seconds, '
+                f'got {deadline}'
+            )
+        self._deadline = deadline
+        self._connection = Connection(address)
+        self._sharing = Sharing(shm_dir)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends its calls and streams, and closes its row buffers."""
+        self._connection.close()
+        self._sharing.close()
+
+    def info(self) -> sampling_pb2.GetServerInfoResponse:
+        """Versions, limits and what the server can do."""
+        info: sampling_pb2.GetServerInfoResponse = self._call(
+            'GetServerInfo', sampling_pb2.GetServerInfoRequest()
+        )
+        return info
+
+    def validate(
+        self,
+        params: params_pb2.SamplingParams | Sequence[params_pb2.SamplingParams],
+        *,
+        vocab_size: int = 0,
+        validation: sampling_pb2.Validation = sampling_pb2.VALIDATION_STRICT,
+    ) -> list[sampling_pb2.ParamViolation]:
+        """All violations of parameter sets; none: sample() would take them.
+
+        Token ids are checked against `vocab_size`; 0: only to be >= 0.
+        """
+        if isinstance(params, params_pb2.SamplingParams):
+            params = [params]
+        request = sampling_pb2.ValidateParamsRequest(
+            params=params, vocab_size=vocab_size, validation=validation
+        )
+        return list(self._call('ValidateParams', request).violations)
+
+    def row_buffer(self, nbytes: int) -> RowBuffer:
+        """Memory for logits, to be written to step after step.
+
+        Where the server shares a directory with this process it is a file
+        there: sample() then sends where the rows lie, and not the rows. They
+        must not change before sample() returns. Elsewhere it is ordinary
+        memory. It lives until it, or the client, is closed.
+
+        Raises:
+            TokendrawError: the server did not say whether it shares one.
+            OSError: it does, and there is no room.
+            ValueError: `nbytes` < 1.
+        """
+        deadline = Deadline(self._deadline)
+        return self._sharing.row_buffer(
+            nbytes,
+            self._connection.link(deadline).info,
+            lambda request: self._connection.call(
+                'SampleTokens', request, deadline
+            ),
+        )
+
+    def sample(
+        self,
+        logits: npt.NDArray[Any],
+        params: params_pb2.SamplingParams
+        | Sequence[params_pb2.SamplingParams]
+        | None = None,
+        rows: Sequence[sampling_pb2.RowSpec] | None = None,
+        *,
+        seeds: Sequence[int] | None = None,
+        positions: Sequence[int] | None = None,
+        step: int = 0,
+        candidates: int | None = None,
+        data_type: str | None = None,
+        validation: sampling_pb2.Validation = sampling_pb2.VALIDATION_STRICT,
+    ) -> SampleResult:
+        """Draws a token, or more, from each row.
+
+        Args:
+            logits: [rows, vocab] float32, float16, or uint16 with 'bf16'; of
+                any memory. An array over a row buffer goes without a copy, if
+                the server shares it and it has 64 KiB.
+            params: one set for all rows, or those that `rows` refer to.
+            rows: what each row is drawn with. None: params[0], a seed of its
+                own that the service draws, position 0.
+            seeds: in place of `rows`: the seed of each row. Token after token
+                of one sequence needs `positions` too.
+            positions: in place of `rows`: the position of each row.
+            step: echoed.
+            candidates: send so many of the largest logits of each row and a
+                summary of the rest, and whole rows only where those cannot
+                decide. The tokens are the same.
+            data_type: 'bf16' says that uint16 is the upper half of a float32.
+            validation: how parameters outside their range are treated.
+
+        Raises:
+            TokendrawError: the server refused the batch, or did not answer.
+                A row that has no token is no error: see response.row_errors.
+            TypeError, ValueError: an argument is not as said here.
+        """
+        batch = Batch(
+            logits,
+            params,
+            rows,
+            seeds,
+            positions,
+            step,
+            candidates,
+            data_type,
+            validation,
+        )
+        deadline = Deadline(self._deadline)
+        return sampler.sample(
+            batch,
+            self._sharing,
+            self._connection.link(deadline).info.max_message_bytes,
+            lambda request: self._connection.call(
+                'SampleTokens', request, deadline
+            ),
+        )
+
+    def stream(self) -> SampleStream:
+        """A decode loop for one thread."""
+        return SampleStream(self._connection, self._sharing, self._deadline)
+
+    def _call(self, method: str, request: Any) -> Any:
+        return self._connection.call(method, request, Deadline(self._deadline))

@@ -1,0 +1,1 @@
+"""The generated wire contract; its .proto files say what each field means."""
