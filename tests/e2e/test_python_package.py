@@ -173,6 +173,19 @@ def test_64_kib_are_the_least_that_a_file_is_used_for(
         assert result.token_ids.tolist() == [vocab - 1]
 
 
+def test_the_directory_is_by_default_the_servers(
+    start_server: StartServer, shm_dir: pathlib.Path
+) -> None:
+    server = start_server('--shm_dir', str(shm_dir))
+    values = real_rows()
+    with tokendraw.Client(server.address) as client:
+        logits = _into(client.row_buffer(values.nbytes), values)
+        assert len(list(shm_dir.iterdir())) == 1
+        result = client.sample(logits, Params(temperature=0))
+        assert result.payload == 'shared_memory'
+        assert result.token_ids.tolist() == values.argmax(axis=1).tolist()
+
+
 @pytest.mark.parametrize('seen', ['other', 'none', 'off'])
 def test_without_a_shared_directory_the_rows_go_as_bytes(
     start_server: StartServer,

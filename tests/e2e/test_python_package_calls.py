@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from python_package import tokendraw
+import client as generated
 from conftest import StartServer
 from fake_service import FakeService
 from harness import Server
@@ -23,6 +24,9 @@ from requests_of import Params
 from requests_of import Request
 from requests_of import Response
 from requests_of import real_rows
+from requests_of import tensor
+from slow import CpuMark
+from slow import slow_request
 
 _ROW = np.array([[1, 3, 2]], np.float32)
 _GREEDY = Params(temperature=0)
@@ -166,3 +170,31 @@ def test_a_closed_client_ends_what_runs(server: Server) -> None:
     with pytest.raises(ValueError, match='closed channel'):
         client.sample(_ROW)
     stream.close()
+
+
+# From here on: the real server, which must say when to come back.
+
+
+@pytest.mark.parametrize('kind', ['unary', 'stream'])
+def test_a_full_server_is_asked_again_when_it_has_room(
+    start_server: StartServer, kind: str
+) -> None:
+    limits = ('--max_message_bytes', '200000', '--max_queued_bytes', '200000')
+    server = start_server('--threads', '1', *limits)
+    large = np.zeros((1, 40_000), np.float32)
+    with generated.Client(server.address) as raw:
+        slow = slow_request(raw, 0.5)
+        mark = CpuMark(server)
+        running = [raw.stub.SampleTokens.future(slow) for _ in range(2)]
+        mark.wait_for_work()
+        asked = Request(logits=tensor(large))
+        code, _ = generated.fault_of(lambda: raw.sample(asked))
+        assert code is _CODE.RESOURCE_EXHAUSTED
+        with (
+            tokendraw.Client(server.address) as client,
+            client.stream() as stream,
+        ):
+            call = client.sample if kind == 'unary' else stream.step
+            assert call(large, _GREEDY).token_ids.tolist() == [0]
+        for run in running:
+            assert run.result().token_ids

@@ -17,6 +17,8 @@ from requests_of import RowSpec
 from requests_of import real_rows
 from requests_of import tensor
 
+_GREEDY = Params(temperature=0)
+
 
 class _Decides:
     """Answers candidates of the even rows, and asks for the odd ones whole.
@@ -123,3 +125,79 @@ def test_candidates_that_decide_all_rows_are_one_message(
     assert result.response == whole
     assert result.full_rows == ()
     assert len(fake.requests) == 1
+
+
+# From here on: the real server, which must take candidates.
+
+
+def test_candidates_give_the_tokens_of_the_whole_rows(server: Server) -> None:
+    values = real_rows()
+    specs = [
+        RowSpec(seed=row, position=row, sample_count=1 + row % 2)
+        for row in range(len(values))
+    ]
+    params = Params(temperature=0.8, top_k=40, top_p=0.95, min_p=0.02)
+    with tokendraw.Client(server.address) as client:
+        for chain in (params, _GREEDY):
+            wanted = client.sample(values, chain, specs)
+            result = client.sample(values, chain, specs, candidates=64)
+            assert result.payload == 'candidates'
+            assert result.full_rows == ()
+            assert result.response == wanted.response
+
+
+def test_rows_that_the_server_wants_whole_are_sent_again(
+    server: Server,
+) -> None:
+    values = real_rows()
+    sets = [
+        Params(top_k=20),
+        Params(),
+        Params(typical_p=0.99, xtc_probability=1),
+    ]
+    specs = [
+        RowSpec(params_index=row % 3, position=row)
+        for row in range(len(values))
+    ]
+    with (
+        tokendraw.Client(server.address) as client,
+        client.stream() as stream,
+    ):
+        for call in (client.sample, stream.step):
+            result = call(values, sets, specs, candidates=32)
+            # A draw from all of the vocabulary is beyond any candidates.
+            assert set(range(1, 24, 3)) <= set(result.full_rows)
+            assert not set(range(0, 24, 3)) & set(result.full_rows)
+            assert not result.response.row_errors
+            for spec, seed in zip(specs, result.response.seeds, strict=True):
+                spec.seed = seed
+            wanted = client.sample(values, sets, specs)
+            assert result.response == wanted.response
+            for spec in specs:
+                spec.ClearField('seed')
+
+
+def test_a_bad_row_has_the_error_that_the_whole_row_has(
+    server: Server,
+) -> None:
+    values = real_rows()[:5]
+    values[1, [40, 7]] = np.nan
+    values[2, 9] = np.inf
+    values[3] = -np.inf
+    with tokendraw.Client(server.address) as client:
+        wanted = client.sample(values, _GREEDY, seeds=range(5))
+        result = client.sample(values, _GREEDY, seeds=range(5), candidates=16)
+    codes = [
+        (error.row, error.code, error.token_id)
+        for error in result.response.row_errors
+    ]
+    assert codes == [
+        (1, sampling_pb2.ROW_ERROR_CODE_NOT_FINITE, 7),
+        (2, sampling_pb2.ROW_ERROR_CODE_NOT_FINITE, 9),
+        (3, sampling_pb2.ROW_ERROR_CODE_NO_CANDIDATE, -1),
+    ]
+    assert codes == [
+        (error.row, error.code, error.token_id)
+        for error in wanted.response.row_errors
+    ]
+    assert list(result.token_ids) == list(wanted.token_ids)
