@@ -119,7 +119,9 @@ class Bench:
             else:
                 command += [listen, str(threads)]
             line = self._stack.enter_context(_serving(command))
-            self._addresses[key] = line.split()[-1] if ':0' in listen else listen
+            self._addresses[key] = (
+                line.split()[-1] if ':0' in listen else listen
+            )
         return self._addresses[key]
 
     def worker(self, way: Way) -> Worker:
@@ -188,7 +190,11 @@ class Target:
     at_most: bool
 
     def __str__(self) -> str:
-        met = self.value <= self.bound if self.at_most else self.value >= self.bound
+        met = (
+            self.value <= self.bound
+            if self.at_most
+            else self.value >= self.bound
+        )
         sign = '<=' if self.at_most else '>='
         verdict = 'met' if met else 'MISSED'
         return f'{self.name:<58}{self.value:8.2f}  {sign} {self.bound:<6} {verdict}'
@@ -210,7 +216,12 @@ def _one_size(
     p50 = {(w.kind, w.data_type): _median(t) for w, t in times.items()}
     for measured in ways:
         beside = {}
-        if measured.kind in ('inline', 'shared_memory', 'candidates', 'obvious'):
+        if measured.kind in (
+            'inline',
+            'shared_memory',
+            'candidates',
+            'obvious',
+        ):
             beside = {
                 'echo_us': p50['echo', measured.data_type],
                 'chain_us': p50['chain', measured.data_type],
@@ -223,7 +234,12 @@ def _one_size(
         targets.append(Target(where + name, value, bound, at_most))
 
     inline, chain = p50['inline', 'F32'], p50['chain', 'F32']
-    add('inline / (echo + chain)', inline / (p50['echo', 'F32'] + chain), 1.15, True)
+    add(
+        'inline / (echo + chain)',
+        inline / (p50['echo', 'F32'] + chain),
+        1.15,
+        True,
+    )
     if rows <= 8:
         bound = 2 if rows == 1 else 3
         add('obvious / inline', p50['obvious', 'F32'] / inline, bound, False)
@@ -234,20 +250,33 @@ def _one_size(
     if rows == 64 and transport == 'unix':
         shared = p50['shared_memory', 'F32']
         small = p50['small', 'F32']
-        add('shared memory / (1.5 chain + small)', shared / (1.5 * chain + small), 1, True)
+        add(
+            'shared memory / (1.5 chain + small)',
+            shared / (1.5 * chain + small),
+            1,
+            True,
+        )
         add('inline / shared memory', inline / shared, 2.5, False)
 
 
 def _two_workers(bench: Bench, turns: int, targets: list[Target]) -> None:
     rows = 64
     one = Way('shared_memory', 'F32', rows, 'unix', threads=1)
-    two = [Way('shared_memory', 'F32', rows, 'unix', 2, worker) for worker in (0, 1)]
+    two = [
+        Way('shared_memory', 'F32', rows, 'unix', 2, worker)
+        for worker in (0, 1)
+    ]
     times = bench.measure([one, *two], turns, 4)
     _report(one, times[one], {})
     both = sum(1 / _median(times[way]) for way in two)
     _report(two[0], times[two[0]], {'workers': 2})
     targets.append(
-        Target('two workers on two threads / one on one', both * _median(times[one]), 1.7, False)
+        Target(
+            'two workers on two threads / one on one',
+            both * _median(times[one]),
+            1.7,
+            False,
+        )
     )
 
 
@@ -256,7 +285,9 @@ def main() -> None:
     turns = 6 if '--quick' in sys.argv else 30
     targets: list[Target] = []
     with contextlib.ExitStack() as stack:
-        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix='tokendraw.'))
+        directory = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix='tokendraw.')
+        )
         bench = Bench(build, directory, stack)
         for transport in ('unix', 'tcp'):
             for rows in _ROWS:
