@@ -71,7 +71,7 @@ def test_a_late_reply_is_nobodys(start_server: StartServer) -> None:
             start = time.monotonic()
             with pytest.raises(tokendraw.TokendrawError) as caught:
                 call(_ROW, step=2)
-            assert 1 <= time.monotonic() - start < 10
+            assert 3 <= time.monotonic() - start < 20
         finally:
             server.signal(signal.SIGCONT)
         assert caught.value.code is _CODE.DEADLINE_EXCEEDED
@@ -79,7 +79,7 @@ def test_a_late_reply_is_nobodys(start_server: StartServer) -> None:
         for step in (3, 4):
             assert call(_ROW, step=step).response.step == step
 
-    _both(server.address, 1.0, check)
+    _both(server.address, 3.0, check)
 
 
 def test_restarts_are_not_seen(start_server: StartServer) -> None:
@@ -179,15 +179,13 @@ def test_a_closed_client_ends_what_runs(server: Server) -> None:
 def test_a_full_server_is_asked_again_when_it_has_room(
     start_server: StartServer, kind: str
 ) -> None:
-    limits = ('--max_message_bytes', '200000', '--max_queued_bytes', '200000')
-    server = start_server('--threads', '1', *limits)
-    large = np.zeros((1, 40_000), np.float32)
+    server = start_server('--max_rows', '2', '--max_queued_rows', '2')
     with generated.Client(server.address) as raw:
         slow = slow_request(raw, 0.5)
         mark = CpuMark(server)
         running = [raw.stub.SampleTokens.future(slow) for _ in range(2)]
         mark.wait_for_work()
-        asked = Request(logits=tensor(large))
+        asked = Request(logits=tensor(_ROW))
         code, _ = generated.fault_of(lambda: raw.sample(asked))
         assert code is _CODE.RESOURCE_EXHAUSTED
         with (
@@ -195,6 +193,6 @@ def test_a_full_server_is_asked_again_when_it_has_room(
             client.stream() as stream,
         ):
             call = client.sample if kind == 'unary' else stream.step
-            assert call(large, _GREEDY).token_ids.tolist() == [0]
+            assert call(_ROW, _GREEDY).token_ids.tolist() == [1]
         for run in running:
             assert run.result().token_ids
