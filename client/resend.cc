@@ -30,7 +30,7 @@ template <typename OfRow, typename AddTo>
 bool Distribute(const google::protobuf::RepeatedPtrField<OfRow>& from, const AddTo& add_to,
                 std::vector<Response>& rows) {
   for (const OfRow& entry : from) {
-    if (entry.row() < 0 || static_cast<std::size_t>(entry.row()) >= rows.size()) return false;
+    if (static_cast<std::size_t>(entry.row()) >= rows.size()) return false;  // negative: huge
     *add_to(rows[entry.row()]) = entry;
   }
   return true;

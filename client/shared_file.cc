@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <ctime>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -49,18 +48,16 @@ bool IsOurName(std::string_view name) {
 }
 
 bool IsOldFileOfOurs(const struct stat& status, std::chrono::seconds age) {
-  const time_t changed = std::max(status.st_mtime, status.st_ctime);
-  return S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-         std::chrono::seconds(time(nullptr) - changed) >= age;
+  using Clock = std::chrono::system_clock;  // not time(2), which may be behind a file's times
+  const auto changed = Clock::from_time_t(std::max(status.st_mtime, status.st_ctime));
+  return S_ISREG(status.st_mode) && status.st_uid == geteuid() && Clock::now() - changed >= age;
 }
 
 void RemoveIfOrphan(int directory, const char* name, std::chrono::seconds age) {
-  struct stat status;
-  if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (!IsOldFileOfOurs(status, age)) return;
+  // Neither a link nor, waiting for a writer, a pipe.
   const int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return;
-  // Looked at again: another file may have taken the name meanwhile.
+  struct stat status;
   if (fstat(file, &status) == 0 && IsOldFileOfOurs(status, age) &&
       flock(file, LOCK_EX | LOCK_NB) == 0) {
     unlinkat(directory, name, 0);

@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "client/shared_file.h"
 #include "tests/client/row_buffer_fixture.h"
@@ -88,22 +91,37 @@ TEST_F(RowBufferTest, CreationWaitsForAServer) {
 }
 
 TEST_F(RowBufferTest, ADeadServerDoesNotKeepAnotherOnesDirectory) {
-  const FakeServer server(service_, "127.0.0.1:0");
-  for (const bool first : {false, true}) {
-    const std::string dead = dir_.Socket("nobody");
-    const auto client =
-        MakeClient({.addresses = {first ? dead : server.address(), first ? server.address() : dead},
-                    .deadline = std::chrono::minutes(1)});
+  FakeService inline_only;
+  const FakeServer a(inline_only, "127.0.0.1:0");
+  const FakeServer b(service_, "127.0.0.1:0");
+  const std::string dead = dir_.Socket("nobody");
+  for (const std::vector<std::string>& addresses :
+       {std::vector{dead, b.address()}, {b.address(), dead}, {a.address(), dead, b.address()}}) {
+    const auto client = MakeClient({.addresses = addresses, .deadline = std::chrono::minutes(1)});
     EXPECT_NE(MakeBuffer(*client, 1)->file(), nullptr);
   }
 }
 
+// On a file system of its own, of 16 KiB: with room for one page, and then for none.
 TEST_F(RowBufferTest, WithoutRoomIsResourceExhausted) {
-  if (MemoryFileSystem() != "/dev/shm") GTEST_SKIP() << "other file systems say EFBIG";
-  const FakeServer server(service_, "127.0.0.1:0");
-  const auto client = MakeClient({.addresses = {server.address()}});
-  EXPECT_TRUE(absl::IsResourceExhausted(client->CreateRowBuffer(std::size_t{1} << 50).status()));
-  EXPECT_TRUE(DirectoryIsEmpty());
+  if (mount("tmpfs", dir_.path().c_str(), "tmpfs", 0, "size=16k") != 0) {
+    GTEST_SKIP() << "only root can mount a file system: " << strerror(errno);
+  }
+  {
+    const FakeServer server(service_, "127.0.0.1:0");
+    const auto client = MakeClient({.addresses = {server.address()}});
+    const absl::Status too_large = client->CreateRowBuffer(16'385).status();
+    EXPECT_TRUE(absl::IsResourceExhausted(too_large)) << too_large;
+    EXPECT_THAT(std::string(too_large.message()), HasSubstr("16385"));
+    EXPECT_TRUE(DirectoryIsEmpty());
+    const auto all = MakeBuffer(*client, 16'384);
+    EXPECT_NE(all->file(), nullptr);
+    std::memset(all->bytes().data(), 1, all->bytes().size());
+    // No room for the proof.
+    const auto other = MakeClient({.addresses = {server.address()}});
+    EXPECT_TRUE(absl::IsResourceExhausted(other->CreateRowBuffer(1).status()));
+  }
+  EXPECT_EQ(umount(dir_.path().c_str()), 0) << strerror(errno);
 }
 
 long ResidentBytes() {

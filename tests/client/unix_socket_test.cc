@@ -2,19 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
 
 #include "client/client.h"
-#include "client/memory.h"
 #include "tests/client/fake_server.h"
 
 namespace tokendraw {
@@ -108,29 +104,6 @@ TEST(UnixClientTest, KeepsOneConnection) {
   const auto client = *Client::Create({.addresses = {dir.Socket("s")}});
   for (int step = 0; step < 10; ++step) ASSERT_TRUE(client->SampleTokens(SmallRequest(step)).ok());
   EXPECT_EQ(service.infos, 1);
-}
-
-long PageFaults() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_minflt;
-}
-
-TEST(KeepFreedMemoryTest, LargeBlocksFaultOnce) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers bring their own malloc";
-#endif
-  constexpr std::size_t kBytes = 40 << 20;
-  const auto use = [] {
-    void* volatile block = std::malloc(kBytes);
-    std::memset(block, 1, kBytes);
-    std::free(block);
-  };
-  KeepFreedMemory();
-  use();
-  const long before = PageFaults();
-  use();
-  EXPECT_LT(PageFaults() - before, 100);
 }
 
 }  // namespace
