@@ -85,7 +85,7 @@ class Support {
   bool undecided() const { return undecided_; }
 
   // Runs `step`, a use of this object, on an open list at each end of what the statistics that it
-  // asks for can be. Undecided unless it returns the same and leaves the same tokens at all of
+  // asks for can be, and returns what it does. Undecided unless it leaves the same tokens at all of
   // them: then it does so in between, since either end of what a filter keeps moves one way with
   // each.
   bool AtEachEnd(absl::FunctionRef<bool()> step);

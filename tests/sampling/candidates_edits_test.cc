@@ -88,6 +88,34 @@ TEST(CandidatesEditsTest, BiasOfOthers) {
   ExpectNeedsRow(params, InputOf(row), reduced);
 }
 
+// Others are not only below a floor that is above the mean, but around it.
+TEST(CandidatesEditsTest, TypicalPNeedsAFloorBelowTheMean) {
+  const Row row = GaussianRow(kVocab, 0.3, 3);
+  const Reduced reduced = Reduce(row, 50);
+  const auto down = static_cast<float>(*reduced.summary.mean_logit - reduced.logits[4]);
+  const Params params{.typical_p = 1e-4, .logit_bias = {{reduced.ids[4], down}}};
+  ExpectNeedsRow(params, InputOf(row), reduced);
+  ExpectDecided(params, row, 500);
+}
+
+// One of the others is allowed, and has next to nothing of their mass.
+TEST(CandidatesEditsTest, MaskBeforeTemperature) {
+  const Row row = SortedRow();
+  RowInput input = InputOf(row);
+  std::vector<size_t> allowed = {kVocab - 1};
+  for (size_t id = 0; id < 60; ++id) allowed.push_back(id);
+  const std::vector<std::byte> mask = MaskOf(allowed);
+  input.allowed_mask = mask;
+  for (const double temperature : {0.9, 1.05}) {
+    double sum = 0;
+    for (const size_t id : allowed) sum += std::exp((row[id] - row[0]) / temperature);
+    const double top_p = (1 - 1e-3) / sum;  // keeps token 0 alone, but two if the sum is larger
+    const Params params{.temperature = temperature, .top_p = top_p};
+    ExpectNeedsRow(params, input, Reduce(row, 60));
+    ExpectDecided({.temperature = temperature, .top_p = 0.5 / sum}, input, Reduce(row, 60));
+  }
+}
+
 // A bias may make a token outside anything up to its bound: here most of the mass, or nothing.
 TEST(CandidatesEditsTest, BiasOfOthersBoundsTheMass) {
   const Row row = SortedRow();

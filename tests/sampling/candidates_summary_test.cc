@@ -102,5 +102,18 @@ TEST(CandidatesSummaryTest, SummaryOfCompleteCandidates) {
   EXPECT_STREQ(Sampled({}, InputOf(masked), none).error_field, "log_sum_exp");
 }
 
+TEST(CandidatesSummaryTest, AnErrorIsReplaced) {
+  const Row row = SortedRow();
+  Reduced reduced = Reduce(row, 10);
+  reduced.summary.max = row[0] + 1;
+  Sampler sampler;
+  RowResult result;
+  sampler.Sample({}, With(reduced, InputOf(row)), result);
+  EXPECT_STREQ(result.error_field, "max");
+  sampler.Sample({}, InputOf(row), result);
+  EXPECT_EQ(result.error, RowErrorCode::kNone);
+  EXPECT_EQ(result.error_field, nullptr);
+}
+
 }  // namespace
 }  // namespace tokendraw::sampling

@@ -113,6 +113,22 @@ TEST(CandidatesTest, TiesAtTheFloorAreNotDecided) {
   ExpectNeedsRow({.min_p = ratio * 0.99}, InputOf(row), reduced);
 }
 
+// So they are for XTC, and where the next smaller float is far.
+TEST(CandidatesTest, TiesAtTheFloorOfLargeLogits) {
+  constexpr float kLarge = 1 << 25;
+  Row row(12, kLarge + 4);
+  row[0] = row[1] = kLarge + 8;
+  const Reduced reduced = Reduce(row, 4, true);
+  ASSERT_EQ(reduced.ids, (IdList{0, 1, 10, 11}));
+  Params params{.min_p = 1, .xtc_probability = 1, .xtc_threshold = 0.1};
+  ExpectDecided(params, InputOf(row), reduced);
+  params = {.top_p = 0.48, .xtc_probability = 1, .xtc_protected_ids = {0, 1}};
+  params.xtc_threshold = 0.002;  // removes tokens outside too, which moves the cut of top_p
+  ExpectNeedsRow(params, InputOf(row), reduced);
+  ExpectDecided({.min_p = 0.1}, InputOf(row), reduced);
+  ExpectNeedsRow({.min_p = 0.01}, InputOf(row), reduced);
+}
+
 // All candidates strictly above the others is not known either, unless they show it.
 TEST(CandidatesTest, TemperatureMayHideTheOrder) {
   Row row(100, 0);
@@ -200,6 +216,15 @@ TEST(CandidatesTest, Logprobs) {
   Reduced reduced = Reduce(row, 20);
   reduced.summary.log_sum_exp.reset();  // kept_mass
   ExpectNeedsRow(params, InputOf(row), reduced);
+}
+
+// Beside logits of 1e10 a float64 has too few digits for the sum of the row as it came.
+TEST(CandidatesTest, RawLogprobsOfLargeLogits) {
+  const Row row(5, 1e10f);
+  Params params{.top_k = 1, .logit_bias = {{0, 2048}}, .logprobs = LogprobMode::kProcessed};
+  ExpectDecided(params, row, 3);
+  params.logprobs = LogprobMode::kRaw;
+  ExpectNeedsRow(params, row, 3);
 }
 
 }  // namespace
