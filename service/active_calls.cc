@@ -20,11 +20,6 @@ ActiveCalls::~ActiveCalls() {
   watch_.join();
 }
 
-bool ActiveCalls::IsOnlyOne() const {
-  const std::lock_guard lock(mutex_);
-  return unary_calls_ + static_cast<int64_t>(streams_.size()) == 1;
-}
-
 bool ActiveCalls::BeginUnary() {
   const std::lock_guard lock(mutex_);
   if (draining_) return false;

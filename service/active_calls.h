@@ -32,9 +32,6 @@ class ActiveCalls {
   // No call may be active any more.
   ~ActiveCalls();
 
-  // Whether one call is active and no other.
-  bool IsOnlyOne() const;
-
   // False while draining: the call must be refused and not be ended.
   bool BeginUnary();
   void EndUnary();
@@ -54,7 +51,7 @@ class ActiveCalls {
 
   const absl::Duration write_timeout_;
   Metrics& metrics_;
-  mutable std::mutex mutex_;  // guards what stands below
+  std::mutex mutex_;  // guards what stands below
   std::condition_variable changed_;
   std::unordered_set<ActiveStream*> streams_;
   int64_t unary_calls_ = 0;

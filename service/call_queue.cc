@@ -16,6 +16,11 @@ CallQueue::~CallQueue() {
   }
 }
 
+RowWorker* CallQueue::WorkerFor(const void* caller) {
+  const bool is_alone = std::exchange(last_caller_, caller) == caller;
+  return is_alone ? &worker_ : nullptr;
+}
+
 void CallQueue::Serve() {
   void* tag;
   bool ok;

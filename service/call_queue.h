@@ -40,14 +40,17 @@ class CallQueue {
 
   grpc::ServerCompletionQueue* get() const { return queue_.get(); }
 
-  // For rows that are computed on the queue's thread.
-  RowWorker& worker() { return worker_; }
+  // The worker for small messages of `caller`, or null. Of one that is alone nobody waits while the
+  // thread computes; of several, each would wait for all. To be called on the queue's thread, for
+  // each message.
+  RowWorker* WorkerFor(const void* caller);
 
  private:
   void Serve();
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   RowWorker worker_;
+  const void* last_caller_ = nullptr;
   std::thread thread_;
 };
 

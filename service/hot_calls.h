@@ -11,13 +11,9 @@
 
 namespace tokendraw {
 
-// The two calls that move rows are taken as bytes, from completion queues; the others are ordinary.
+// The two calls that move rows are taken as bytes, from completion queues; the others are plain.
 using HotCallService = v1::SamplingService::WithRawMethod_SampleTokens<
-    v1::SamplingService::WithRawMethod_StreamSampleTokens<
-        v1::SamplingService::WithCallbackMethod_ValidateParams<
-            v1::SamplingService::WithCallbackMethod_ExplainRow<
-                v1::SamplingService::WithCallbackMethod_GetServerInfo<
-                    v1::SamplingService::Service>>>>>;
+    v1::SamplingService::WithRawMethod_StreamSampleTokens<v1::SamplingService::Service>>;
 
 // All of it must outlive the calls.
 struct HotCalls {
@@ -26,10 +22,6 @@ struct HotCalls {
   ActiveCalls& calls;
   CallQueue& queue;
   size_t max_in_flight;
-
-  // The worker for small messages: a call that is alone keeps nobody waiting by computing where it
-  // was read.
-  RowWorker* here() const { return calls.IsOnlyOne() ? &queue.worker() : nullptr; }
 };
 
 // Serialises a reply.

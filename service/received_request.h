@@ -21,8 +21,8 @@ class ReceivedRequest {
   ReceivedRequest(const ReceivedRequest&) = delete;
   ReceivedRequest& operator=(const ReceivedRequest&) = delete;
 
-  // Becomes the serialised SampleTokensRequest in `bytes`, whose memory it takes. INVALID_ARGUMENT if
-  // that is none.
+  // Becomes the serialised SampleTokensRequest in `bytes`, whose memory it takes. INVALID_ARGUMENT
+  // if that is none.
   absl::Status Read(grpc::ByteBuffer&& bytes);
 
   // The message. `inline` payloads may be empty here: InlineBytes has them.
@@ -42,8 +42,8 @@ class ReceivedRequest {
   bool ReadInPlace(const Fragments& bytes);
   void PointIntoMessage();
 
-  // The slices are in the buffer too and must go before it: gRPC 1.51 crashes when the last reference
-  // to received memory goes as a slice while memory is short.
+  // The slices are in the buffer too and must go before it: gRPC 1.51 crashes when the last
+  // reference to received memory goes as a slice while memory is short.
   grpc::ByteBuffer bytes_;
   std::vector<grpc::Slice> slices_;
   int64_t size_ = 0;

@@ -29,7 +29,7 @@ void SampleCall::OnCalled(bool ok) {
                             .deadline = absl::FromChrono(context_.deadline()),
                             .cancelled = [this] { return cancelled_.load(); },
                             .done = [this](const absl::Status& status) { Answer(status); }},
-                           hot_.here());
+                           hot_.queue.WorkerFor(nullptr));  // all such calls are one caller
 }
 
 void SampleCall::Answer(const absl::Status& status) {

@@ -82,7 +82,7 @@ void SampleStream::Dispatch(InFlight& message) {
        .response = &message.response,
        .cancelled = [this] { return broken_.load(); },
        .done = [this, &message](const absl::Status& status) { Answer(message, status); }},
-      hot_.here());
+      hot_.queue.WorkerFor(this));
 }
 
 void SampleStream::Answer(InFlight& message, const absl::Status& status) {

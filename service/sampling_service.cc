@@ -9,19 +9,9 @@
 #include "service/version.h"
 
 namespace tokendraw {
-namespace {
-
-grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
-}
-
-}  // namespace
-
-grpc::ServerUnaryReactor* SamplingServiceImpl::ValidateParams(
-    grpc::CallbackServerContext* context, const v1::ValidateParamsRequest* request,
-    v1::ValidateParamsResponse* response) {
+grpc::Status SamplingServiceImpl::ValidateParams(grpc::ServerContext*,
+                                                 const v1::ValidateParamsRequest* request,
+                                                 v1::ValidateParamsResponse* response) {
   Violations violations;
   FindUnknownFields(*request, "", violations);
   CheckValidation(request->validation(), violations);
@@ -38,27 +28,27 @@ grpc::ServerUnaryReactor* SamplingServiceImpl::ValidateParams(
     added.set_field(violation.field);
     added.set_message(violation.message);
   }
-  return Finish(context, absl::OkStatus());
+  return grpc::Status::OK;
 }
 
-grpc::ServerUnaryReactor* SamplingServiceImpl::ExplainRow(grpc::CallbackServerContext* context,
-                                                          const v1::ExplainRowRequest* request,
-                                                          v1::ExplainRowResponse*) {
+grpc::Status SamplingServiceImpl::ExplainRow(grpc::ServerContext*,
+                                             const v1::ExplainRowRequest* request,
+                                             v1::ExplainRowResponse*) {
   Violations violations;
   FindUnknownFields(*request, "", violations);
   CheckValidation(request->validation(), violations);
   sampling::Params params;
   ConvertParams(request->params(), "params", request->validation(),
                 std::numeric_limits<int32_t>::max(), params, violations);
-  if (violations.count() > 0) return Finish(context, violations.ToStatus());
-  return Finish(context, absl::UnimplementedError(
-                             "ExplainRow: this version does not explain rows; SampleTokens with "
-                             "logprobs and return_kept tells what was kept"));
+  if (violations.count() > 0) return ToGrpcStatus(violations.ToStatus());
+  return ToGrpcStatus(
+      absl::UnimplementedError("ExplainRow: this version does not explain rows; SampleTokens with "
+                               "logprobs and return_kept tells what was kept"));
 }
 
-grpc::ServerUnaryReactor* SamplingServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,
-                                                             const v1::GetServerInfoRequest*,
-                                                             v1::GetServerInfoResponse* response) {
+grpc::Status SamplingServiceImpl::GetServerInfo(grpc::ServerContext*,
+                                                const v1::GetServerInfoRequest*,
+                                                v1::GetServerInfoResponse* response) {
   response->set_version(kVersion);
   response->set_semantics_version(sampling::kSemanticsVersion);
   response->set_max_message_bytes(options_.max_message_bytes);
@@ -70,7 +60,7 @@ grpc::ServerUnaryReactor* SamplingServiceImpl::GetServerInfo(grpc::CallbackServe
   response->set_shared_memory(dispatcher_.takes_shared_memory());
   response->set_shared_memory_dir(options_.shm_dir);
   response->set_threads(dispatcher_.threads());
-  return Finish(context, absl::OkStatus());
+  return grpc::Status::OK;
 }
 
 }  // namespace tokendraw

@@ -14,15 +14,13 @@ class SamplingServiceImpl final : public HotCallService {
   SamplingServiceImpl(const Options& options, const Dispatcher& dispatcher)
       : options_(options), dispatcher_(dispatcher) {}
 
-  grpc::ServerUnaryReactor* ValidateParams(grpc::CallbackServerContext* context,
-                                           const v1::ValidateParamsRequest* request,
-                                           v1::ValidateParamsResponse* response) override;
-  grpc::ServerUnaryReactor* ExplainRow(grpc::CallbackServerContext* context,
-                                       const v1::ExplainRowRequest* request,
-                                       v1::ExplainRowResponse* response) override;
-  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
-                                          const v1::GetServerInfoRequest* request,
-                                          v1::GetServerInfoResponse* response) override;
+  grpc::Status ValidateParams(grpc::ServerContext* context,
+                              const v1::ValidateParamsRequest* request,
+                              v1::ValidateParamsResponse* response) override;
+  grpc::Status ExplainRow(grpc::ServerContext* context, const v1::ExplainRowRequest* request,
+                          v1::ExplainRowResponse* response) override;
+  grpc::Status GetServerInfo(grpc::ServerContext* context, const v1::GetServerInfoRequest* request,
+                             v1::GetServerInfoResponse* response) override;
 
  private:
   const Options& options_;

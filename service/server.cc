@@ -80,8 +80,8 @@ absl::Status Server::Listen() {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
-  // gRPC receives a message whole before anyone can refuse it: what all connections receive at a time
-  // is bounded here. Over it gRPC ends streams with RESOURCE_EXHAUSTED.
+  // gRPC receives a message whole before anyone can refuse it: what all connections receive at a
+  // time is bounded here. Over it gRPC ends streams with RESOURCE_EXHAUSTED.
   grpc::ResourceQuota receiving("tokendrawd");
   receiving.Resize(static_cast<size_t>(2 * options_.max_queued_bytes));
   builder.SetResourceQuota(receiving);

@@ -96,19 +96,21 @@ class Bench:
         self._build = build
         self._directory = directory
         self._stack = stack
-        self._addresses: dict[tuple[str, str, int], str] = {}
+        self._addresses: dict[tuple[str, str, int, Way | None], str] = {}
         # A file system in memory, if there is one.
         shm = '/dev/shm' if pathlib.Path('/dev/shm').is_dir() else None
         self._shm = stack.enter_context(
             tempfile.TemporaryDirectory(prefix='tokendraw.', dir=shm)
         )
 
-    def address(self, server: str, transport: str, threads: int) -> str:
+    def address(self, server: str, way: Way) -> str:
         """Where that server is; it starts when it is first asked for."""
-        key = (server, transport, threads)
+        transport, threads = way.transport, way.threads
+        # An echo serves one stream: each worker has its own.
+        key = (server, transport, threads, way if server == 'echo' else None)
         if key not in self._addresses:
             listen = (
-                f'unix:{self._directory}/{server}{threads}'
+                f'unix:{self._directory}/{len(self._addresses)}'
                 if transport == 'unix'
                 else '127.0.0.1:0'
             )
@@ -130,7 +132,7 @@ class Bench:
         )
         if way.kind == 'chain':
             return Worker(self._build, way, str(way.threads))
-        address = self.address(server, way.transport, way.threads)
+        address = self.address(server, way)
         shm = self._shm if way.kind == 'shared_memory' else '/nowhere'
         return Worker(self._build, way, address, shm)
 

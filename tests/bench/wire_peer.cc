@@ -1,4 +1,4 @@
-// Servers to measure the service beside, on one stream each. Prints a line when it serves.
+// Servers to measure the service beside, on one stream each. Prints where, once it serves.
 // Usage: wire_peer echo|obvious ADDRESS THREADS
 //   echo     takes raw bytes, reads each once, and answers with a few: what moving them costs
 //   obvious  the service as one would write it first: `bytes` parsed by protobuf, callbacks, the
@@ -125,9 +125,10 @@ class ObviousService final : public v1::SamplingService::CallbackService {
 int Main(const std::string& kind, const std::string& address, int threads) {
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(-1);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
-  const auto started = [] {
-    std::puts("serving");
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  const auto started = [&] {
+    std::printf("serving on 127.0.0.1:%d\n", port);
     std::fflush(stdout);
   };
   if (kind == "echo") {
