@@ -46,7 +46,6 @@ void SampleStream::Advance() {
   }
   if (no_more && in_flight_.empty()) {
     finished_ = true;
-    ++operations_;
     const bool cut_short = draining_ && !no_more_reads_;
     stream_.Finish(
         cut_short ? grpc::Status(grpc::StatusCode::UNAVAILABLE, kDraining) : grpc::Status::OK,

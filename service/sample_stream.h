@@ -58,7 +58,7 @@ class SampleStream final : public ActiveStream {
   std::mutex mutex_;                                 // guards what stands below
   std::deque<std::unique_ptr<InFlight>> in_flight_;  // oldest first
   std::unique_ptr<InFlight> next_;                   // being read
-  int operations_ = 1;                               // not ended; one is the call itself
+  int operations_ = 2;  // not ended; two are the call itself and the sending of its status
   bool reading_ = false;
   bool writing_ = false;
   absl::Time write_started_;
