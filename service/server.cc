@@ -57,6 +57,7 @@ Server::~Server() {
   calls_.Drain();
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
+  queues_.clear();  // what they still hold belongs to the server
 }
 
 absl::Status Server::Listen() {
