@@ -33,11 +33,15 @@ void SampleCall::OnCalled(bool ok) {
 }
 
 void SampleCall::Answer(const absl::Status& status) {
-  if (status.ok()) return writer_.Finish(ToBytes(response_), grpc::Status::OK, &sent_);
   if (const int32_t retry_after_ms = RetryAfterMs(status); retry_after_ms > 0) {
     context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(retry_after_ms));
   }
-  writer_.FinishWithError(ToGrpcStatus(status), &sent_);
+  if (status.ok()) {
+    writer_.Finish(ToBytes(response_), grpc::Status::OK, &sent_);
+  } else {
+    writer_.FinishWithError(ToGrpcStatus(status), &sent_);
+  }
+  OnEnd();
 }
 
 void SampleCall::OnEnd() {

@@ -23,7 +23,7 @@ class SampleCall {
 
   void OnCalled(bool ok);
   void Answer(const absl::Status& status);
-  void OnEnd();  // of two: the call, and the sending of its status
+  void OnEnd();  // of three: the call, the answering, and the sending of the answer
 
   const HotCalls hot_;
   grpc::ServerContext context_;
@@ -33,7 +33,7 @@ class SampleCall {
   v1::SampleTokensResponse response_;
   bool is_active_ = false;
   std::atomic<bool> cancelled_ = false;
-  std::atomic<int> ends_left_ = 2;
+  std::atomic<int> ends_left_ = 3;
 
   Operation called_{[this](bool ok) { OnCalled(ok); }};
   Operation sent_{[this](bool) { OnEnd(); }};
