@@ -82,9 +82,11 @@ absl::Status Server::Listen() {
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
   // gRPC receives a message whole before anyone can refuse it: what all connections receive at a
-  // time is bounded here. Over it gRPC ends streams with RESOURCE_EXHAUSTED.
+  // time is bounded here. Over it gRPC ends streams with RESOURCE_EXHAUSTED. Connections need some
+  // of it.
+  constexpr int64_t kForConnections = int64_t{64} << 20;
   grpc::ResourceQuota receiving("tokendrawd");
-  receiving.Resize(static_cast<size_t>(2 * options_.max_queued_bytes));
+  receiving.Resize(static_cast<size_t>(2 * options_.max_queued_bytes + kForConnections));
   builder.SetResourceQuota(receiving);
   builder.RegisterService(&service_);
   for (int i = 0; i < QueueCount(dispatcher_.threads()); ++i) {
