@@ -7,8 +7,6 @@
 namespace tokendraw {
 namespace {
 
-constexpr int kMostShards = 1024;
-
 std::optional<sampling::DataType> ToDataType(v1::DataType type) {
   switch (type) {
     case v1::DATA_TYPE_F32:
@@ -29,10 +27,23 @@ struct Shape {
   int64_t stride;
 
   int64_t elements() const { return rows * stride; }
+  size_t row_bytes(int64_t element_size) const {
+    return static_cast<size_t>(columns * element_size);
+  }
+  size_t stride_bytes(int64_t element_size) const {
+    return static_cast<size_t>(stride * element_size);
+  }
   std::string ToString() const {
     return absl::StrCat("row_count ", rows, " x row_stride ", stride);
   }
 };
+
+// Of payloads that are floats themselves.
+void CheckFloatType(v1::DataType type, const char* payload, Violations& violations) {
+  if (type == v1::DATA_TYPE_UNSPECIFIED || type == v1::DATA_TYPE_F32) return;
+  violations.Add("logits.data_type",
+                 absl::StrCat("data_type of ", payload, " must be DATA_TYPE_F32"));
+}
 
 // Turns payloads into parts of a tensor.
 class PartConverter {
@@ -67,23 +78,16 @@ class PartConverter {
           absl::StrCat("expected ", shape.elements() * element_size, " bytes (", shape.ToString(),
                        " x ", element_size, " bytes), got ", bytes));
     }
-    AddPart(inline_bytes, shape, element_size, tensor);
+    tensor.AddPart(inline_bytes, shape.row_bytes(element_size), shape.stride_bytes(element_size));
   }
 
   // Bytes of all that lies in shared memory.
   int64_t shared_bytes() const { return shared_bytes_; }
 
  private:
-  static void AddPart(Fragments bytes, const Shape& shape, int64_t element_size, Tensor& tensor) {
-    tensor.AddPart(std::move(bytes), static_cast<size_t>(shape.columns * element_size),
-                   static_cast<size_t>(shape.stride * element_size));
-  }
-
   void ConvertValues(const v1::FloatValues& message, const std::string& path, const Shape& shape,
                      Tensor& tensor) {
-    if (proto_type_ != v1::DATA_TYPE_UNSPECIFIED && proto_type_ != v1::DATA_TYPE_F32) {
-      violations_.Add("logits.data_type", "data_type of values must be DATA_TYPE_F32");
-    }
+    CheckFloatType(proto_type_, "values", violations_);
     const auto& values = message.values();
     if (values.size() != shape.elements()) {
       return violations_.Add(path + ".values",
@@ -91,7 +95,8 @@ class PartConverter {
                                           shape.ToString(), "), got ", values.size()));
     }
     const std::span floats(values.data(), static_cast<size_t>(values.size()));
-    AddPart({std::as_bytes(floats)}, shape, sizeof(float), tensor);
+    tensor.AddPart({std::as_bytes(floats)}, shape.row_bytes(sizeof(float)),
+                   shape.stride_bytes(sizeof(float)));
   }
 
   void ConvertSharedMemory(const v1::SharedMemory& place, const std::string& path,
@@ -102,8 +107,7 @@ class PartConverter {
         place.name(), place.offset(), bytes, path + ".shared_memory", violations_);
     if (mapping == nullptr) return;
     tensor.AddPart(std::move(mapping), static_cast<size_t>(place.offset()),
-                   static_cast<size_t>(shape.columns * element_size),
-                   static_cast<size_t>(shape.stride * element_size));
+                   shape.row_bytes(element_size), shape.stride_bytes(element_size));
   }
 
   const v1::DataType proto_type_;
@@ -184,9 +188,7 @@ int64_t ConvertTensor(const ReceivedRequest& request, SharedMemory* shared_memor
 }
 
 void ConvertCandidates(const v1::LogitsTensor& logits, Batch& batch, Violations& violations) {
-  if (logits.data_type() != v1::DATA_TYPE_UNSPECIFIED && logits.data_type() != v1::DATA_TYPE_F32) {
-    violations.Add("logits.data_type", "data_type of candidates must be DATA_TYPE_F32");
-  }
+  CheckFloatType(logits.data_type(), "candidates", violations);
   const auto& rows = logits.candidates().rows();
   if (rows.size() != logits.row_count()) {
     return violations.Add(

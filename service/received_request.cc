@@ -1,12 +1,11 @@
 #include "service/received_request.h"
 
+#include <utility>
+
 #include "service/wire_fields.h"
 
 namespace tokendraw {
 namespace {
-
-// A hostile message could name millions; the converter refuses more by name.
-constexpr size_t kMostShards = 1024;
 
 constexpr int kLogits = v1::SampleTokensRequest::kLogitsFieldNumber;
 constexpr int kShards = v1::LogitsTensor::kShardsFieldNumber;
@@ -64,7 +63,8 @@ bool ReceivedRequest::ReadInPlace(const Fragments& bytes) {
 
   const auto strip_shard = [&](const WireField& field) {
     if (field.number != kShard || !field.is_length_delimited) return FieldAction::kKeep;
-    if (shards.size() == kMostShards) return FieldAction::kGiveUp;
+    // A hostile message could name millions.
+    if (shards.size() == size_t{kMostShards}) return FieldAction::kGiveUp;
     Stripped& shard = shards.emplace_back();
     const bool usual = ForEachField(field.body, field.size, shard.rest, [&](const WireField& part) {
       return Strip<v1::VocabularyShard>(part, shard);

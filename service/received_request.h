@@ -15,6 +15,9 @@
 
 namespace tokendraw {
 
+// Most shards of a tensor; more are a violation.
+inline constexpr int kMostShards = 1024;
+
 class ReceivedRequest {
  public:
   ReceivedRequest() = default;

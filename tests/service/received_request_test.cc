@@ -12,14 +12,6 @@ namespace {
 
 using Request = v1::SampleTokensRequest;
 
-grpc::ByteBuffer Sliced(const std::string& bytes, size_t slice_size) {
-  std::vector<grpc::Slice> slices;
-  for (size_t at = 0; at < bytes.size(); at += slice_size) {
-    slices.emplace_back(bytes.data() + at, std::min(slice_size, bytes.size() - at));
-  }
-  return {slices.data(), slices.size()};
-}
-
 // `bytes`, in slices of every kind of size, must be received as protobuf parses them whole.
 void ExpectReceived(const std::string& bytes) {
   Request parsed;

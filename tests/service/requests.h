@@ -27,15 +27,19 @@ inline v1::SampleTokensRequest ValuesRequest(std::initializer_list<std::vector<f
   return request;
 }
 
-// The message as gRPC would hand it over, in slices of `slice_size` bytes.
-inline grpc::ByteBuffer Serialised(const v1::SampleTokensRequest& request,
-                                   size_t slice_size = 8192) {
-  const std::string bytes = request.SerializeAsString();
+// Bytes as gRPC would hand them over, in slices of `slice_size`.
+inline grpc::ByteBuffer Sliced(const std::string& bytes, size_t slice_size) {
   std::vector<grpc::Slice> slices;
   for (size_t at = 0; at < bytes.size(); at += slice_size) {
     slices.emplace_back(bytes.data() + at, std::min(slice_size, bytes.size() - at));
   }
   return {slices.data(), slices.size()};
+}
+
+// The message so.
+inline grpc::ByteBuffer Serialised(const v1::SampleTokensRequest& request,
+                                   size_t slice_size = 8192) {
+  return Sliced(request.SerializeAsString(), slice_size);
 }
 
 // The whole message: with what is inline in its place.
