@@ -35,6 +35,9 @@ class _Fails:
         self.last = request
         if len(self.came) > self._times:
             return Response(token_ids=[1], seeds=[0])
+        return self._refuse(context)
+
+    def _refuse(self, context: grpc.ServicerContext) -> Response:
         if self._pushback:
             pushback = ('grpc-retry-pushback-ms', self._pushback)
             context.set_trailing_metadata((pushback,))
@@ -44,13 +47,7 @@ class _Fails:
 class _FailsInBand(_Fails):
     """The same in the messages of a stream."""
 
-    def __call__(
-        self, request: Request, context: grpc.ServicerContext
-    ) -> Response:
-        self.came.append(time.monotonic())
-        self.last = request
-        if len(self.came) > self._times:
-            return Response(token_ids=[1], seeds=[0])
+    def _refuse(self, context: grpc.ServicerContext) -> Response:
         error = sampling_pb2.Error(
             code=self._code.value[0],
             message='not now',
