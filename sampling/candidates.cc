@@ -11,8 +11,6 @@
 namespace tokendraw::sampling {
 namespace {
 
-constexpr float kMasked = -std::numeric_limits<float>::infinity();
-
 // How near a summary is to the truth (proto/tokendraw/v1/logits.proto), and a little for rounding.
 // What is written as max + something also has the rounding of a double of that size.
 constexpr double kSquaredAccuracy = 1.001e-5;
@@ -20,9 +18,6 @@ constexpr double kStddevAccuracy = 1.001e-6;
 double Rounding(double max) { return std::isfinite(max) ? 0x1p-50 * std::abs(max) : 0; }
 double LogSumExpAccuracy(double max) { return 1.001e-6 + Rounding(max); }
 double MeanAccuracy(double max) { return 1.001e-5 + Rounding(max); }
-
-// Or masked.
-bool IsFinite(float logit) { return logit <= std::numeric_limits<float>::max(); }
 
 // The field of the summary that is NaN or infinite, or null.
 const char* FindNotFinite(const CandidateRow& row) {

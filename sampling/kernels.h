@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -24,6 +25,12 @@ inline constexpr size_t kPartials = 16;
 // Rows are worked on in blocks of this many tokens.
 inline constexpr size_t kBlockSize = 256;
 constexpr size_t BlockCount(size_t tokens) { return (tokens + kBlockSize - 1) / kBlockSize; }
+
+// A masked logit.
+inline constexpr float kMasked = -std::numeric_limits<float>::infinity();
+
+// Whether a logit is neither NaN nor +inf. It may be masked.
+inline bool IsFinite(float logit) { return logit <= std::numeric_limits<float>::max(); }
 
 // Kernels that write lists may write this many elements past the last.
 inline constexpr size_t kListSlack = 16;

@@ -1,14 +1,11 @@
 #include "sampling/patches.h"
 
 #include <bit>
-#include <limits>
 
 namespace tokendraw::sampling {
 namespace {
 
 constexpr size_t kWordBits = 64;
-
-constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 

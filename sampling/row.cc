@@ -1,13 +1,9 @@
 #include "sampling/row.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tokendraw::sampling {
 namespace {
-
-// Or masked.
-bool IsFinite(float logit) { return logit <= std::numeric_limits<float>::max(); }
 
 // The first id with NaN or +inf: as the row came, and then as `patches` leave it.
 int32_t FindNotFinite(const LogitsRow& row, std::span<const Patch> patches) {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 
 #include "hwy/highway.h"
 //
@@ -31,8 +30,6 @@ using HalfF32 = hn::Half<F32>;
 
 using VF32 = hn::Vec<F32>;
 using VF64 = hn::Vec<F64>;
-
-inline constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 HWY_INLINE VF64 LowerDoubles(VF32 v) { return hn::PromoteTo(F64(), hn::LowerHalf(HalfF32(), v)); }
 HWY_INLINE VF64 UpperDoubles(VF32 v) { return hn::PromoteTo(F64(), hn::UpperHalf(HalfF32(), v)); }
