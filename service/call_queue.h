@@ -6,8 +6,11 @@
 
 #include <grpcpp/completion_queue.h>
 
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -31,8 +34,21 @@ class Operation {
 
 class CallQueue {
  public:
+  // What every call holds, from before it is asked for until it is over: gRPC aborts the process if
+  // an operation is started on a queue that was shut down.
+  class Use {
+   public:
+    explicit Use(CallQueue& queue);
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use();
+
+   private:
+    CallQueue& queue_;
+  };
+
   explicit CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue);
-  // The server must have shut down, and its calls on this queue be over.
+  // Waits for the calls; the server must have shut down.
   ~CallQueue();
 
   // Serves the queue from now on. The server must have started.
@@ -52,6 +68,9 @@ class CallQueue {
   RowWorker worker_;
   const void* last_caller_ = nullptr;
   std::thread thread_;
+  std::mutex mutex_;  // guards what stands below
+  std::condition_variable unused_;
+  int64_t uses_ = 0;
 };
 
 }  // namespace tokendraw

@@ -26,6 +26,7 @@ class SampleCall {
   void OnEnd();  // of three: the call, the answering, and the sending of the answer
 
   const HotCalls hot_;
+  const CallQueue::Use use_{hot_.queue};
   grpc::ServerContext context_;
   grpc::ByteBuffer bytes_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};

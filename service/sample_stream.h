@@ -52,6 +52,7 @@ class SampleStream final : public ActiveStream {
   void EndOperation();
 
   const HotCalls hot_;
+  const CallQueue::Use use_{hot_.queue};
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};
 

@@ -1,7 +1,6 @@
 #include "service/server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
@@ -13,7 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "grpc/health/v1/health.pb.h"
+#include "service/health_watch.h"
 #include "service/sample_call.h"
 #include "service/sample_stream.h"
 
@@ -71,11 +70,7 @@ absl::Status Server::Listen() {
     locks_.push_back(*std::move(lock));
   }
 
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  // gRPC's health service brings no descriptor; the linker keeps ours, for reflection, if it is
-  // named.
-  grpc::health::v1::HealthCheckRequest::descriptor();
   grpc::ServerBuilder builder;
   // Two servers on one port would each get some of the callers.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -89,6 +84,7 @@ absl::Status Server::Listen() {
   receiving.Resize(static_cast<size_t>(2 * options_.max_queued_bytes + kForConnections));
   builder.SetResourceQuota(receiving);
   builder.RegisterService(&service_);
+  builder.RegisterService(&health_);
   for (int i = 0; i < QueueCount(dispatcher_.threads()); ++i) {
     queues_.push_back(std::make_unique<CallQueue>(builder.AddCompletionQueue()));
   }
@@ -118,8 +114,8 @@ absl::Status Server::Listen() {
     SampleStream::Await(hot);
     queue->Start();
   }
-  server_->GetHealthCheckService()->SetServingStatus(v1::SamplingService::service_full_name(),
-                                                     true);
+  HealthWatch::Await(health_, *queues_.front());
+  health_.SetServing(true);
   return absl::OkStatus();
 }
 
@@ -131,8 +127,7 @@ void Server::RemoveSockets() {
 }
 
 void Server::Drain() {
-  server_->GetHealthCheckService()->SetServingStatus(v1::SamplingService::service_full_name(),
-                                                     false);
+  health_.SetServing(false);
   std::this_thread::sleep_for(std::chrono::milliseconds(options_.drain_delay_ms));
   calls_.Drain();
   calls_.WaitUntilIdle(absl::Milliseconds(options_.grace_ms));

@@ -12,6 +12,7 @@
 #include "service/active_calls.h"
 #include "service/call_queue.h"
 #include "service/dispatcher.h"
+#include "service/health.h"
 #include "service/listener.h"
 #include "service/metrics.h"
 #include "service/options.h"
@@ -52,6 +53,7 @@ class Server {
   Dispatcher dispatcher_;
   ActiveCalls calls_;
   SamplingServiceImpl service_;
+  Health health_;
   std::vector<std::unique_ptr<CallQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;
 };
