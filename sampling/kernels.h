@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 
+#include "sampling/row_bytes.h"
 #include "sampling/types.h"
 
 namespace tokendraw::sampling {
@@ -96,17 +97,21 @@ struct Patch {
 
 // One pass over a row that decodes it, sets tokens whose bit in `allowed_mask` is 0 to -inf (no
 // mask: null), puts `patches` (ascending by id) in place, and sums up what is left. Fills `blocks`
-// and `block_max`: a block of float32 logits that nothing changes stays where it is, the others go
-// to their place in `room`, which is for whole blocks.
+// and `block_max`: a block of float32 logits that nothing changes stays where it is, one with
+// patches and the last go to their place in `room`, which is for whole blocks; of the others only
+// the maximum is kept, and `blocks` is null: most are never looked at again.
 RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
                 const SumRequest& request, float* room, std::span<const float*> blocks,
                 std::span<float> block_max);
+
+// One of those others: block `index` of a row, decoded and masked, to `logits`.
+void ReadBlock(RowBytes& row, const std::byte* allowed_mask, size_t index, float* logits);
 
 // The sums alone. block_max as from ReadRow; not all of it -inf.
 RowSums SumRow(Blocks blocks, std::span<const float> block_max, const SumRequest& request);
 
 // The logit of one token, as ReadRow decodes it.
-float ReadLogit(const LogitsRow& row, int32_t id);
+float ReadLogit(RowBytes& row, int32_t id);
 
 // ---- lists of tokens (compact.cc, lists.cc)
 

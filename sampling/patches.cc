@@ -34,12 +34,14 @@ void Patches::ListNames() {
 
 void Patches::Gather(const LogitsRow& row, const std::byte* allowed_mask) {
   ListNames();
+  RowBytes ahead(row);
   for (const Patch& patch : patches_) {  // one wait for memory instead of one per token
-    __builtin_prefetch(static_cast<const std::byte*>(row.data) +
-                       static_cast<size_t>(patch.id) * ElementSize(row.type));
+    ahead.Seek(static_cast<size_t>(patch.id) * ElementSize(row.type));
+    __builtin_prefetch(ahead.Here().data());
   }
+  RowBytes bytes(row);
   for (Patch& patch : patches_) {
-    patch.logit = IsAllowed(allowed_mask, patch.id) ? ReadLogit(row, patch.id) : kMasked;
+    patch.logit = IsAllowed(allowed_mask, patch.id) ? ReadLogit(bytes, patch.id) : kMasked;
   }
 }
 

@@ -7,8 +7,9 @@ namespace {
 
 // The first id with NaN or +inf: as the row came, and then as `patches` leave it.
 int32_t FindNotFinite(const LogitsRow& row, std::span<const Patch> patches) {
+  RowBytes bytes(row);
   for (int32_t id = 0; id < row.vocab_size; ++id) {
-    if (!IsFinite(ReadLogit(row, id))) return id;
+    if (!IsFinite(ReadLogit(bytes, id))) return id;
   }
   const auto found = std::ranges::find_if_not(patches, IsFinite, &Patch::logit);
   return found == patches.end() ? -1 : found->id;
@@ -23,6 +24,8 @@ int32_t FloatRow::Read(const LogitsRow& row, const std::byte* allowed_mask,
   blocks_.resize(count);
   block_max_.resize(count);
   request_ = request;
+  bytes_ = RowBytes(row);
+  allowed_mask_ = allowed_mask;
 
   own_.resize(std::max(own_.size(), count * kBlockSize));
   const RowScan scan =
@@ -36,24 +39,39 @@ void FloatRow::CopyPatched(const FloatRow& other, std::span<const Patch> patches
   vocab_size_ = other.vocab_size_;
   blocks_ = other.blocks_;
   block_max_ = other.block_max_;
+  bytes_ = other.bytes_;
+  allowed_mask_ = other.allowed_mask_;
   sums_.reset();
-  own_.resize(std::max(own_.size(), std::min(patches.size(), blocks_.size()) * kBlockSize));
-  float* copy = own_.data();
+  own_.resize(std::max(own_.size(), blocks_.size() * kBlockSize));
   for (size_t i = 0; i < patches.size();) {
     const size_t index = static_cast<size_t>(patches[i].id) / kBlockSize;
-    std::copy_n(blocks_[index], kBlockSize, copy);
+    float* const copy = &own_[index * kBlockSize];
+    std::copy_n(other.Decoded(index), kBlockSize, copy);
     for (; i < patches.size() && static_cast<size_t>(patches[i].id) / kBlockSize == index; ++i) {
       copy[static_cast<size_t>(patches[i].id) % kBlockSize] = patches[i].logit;
     }
     blocks_[index] = copy;
     block_max_[index] = ListMax({copy, kBlockSize});
-    copy += kBlockSize;
   }
   max_ = *std::ranges::max_element(block_max_);
 }
 
+Blocks FloatRow::blocks() const {
+  for (size_t index = 0; index < blocks_.size(); ++index) (void)Decoded(index);
+  return blocks_;
+}
+
+const float* FloatRow::Decoded(size_t index) const {
+  if (blocks_[index] == nullptr) {
+    float* const own = &own_[index * kBlockSize];
+    ReadBlock(bytes_, allowed_mask_, index, own);
+    blocks_[index] = own;
+  }
+  return blocks_[index];
+}
+
 std::span<const float> FloatRow::block(size_t index) const {
-  return {blocks_[index], std::min(kBlockSize, vocab_size_ - index * kBlockSize)};
+  return {Decoded(index), std::min(kBlockSize, vocab_size_ - index * kBlockSize)};
 }
 
 }  // namespace tokendraw::sampling

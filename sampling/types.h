@@ -22,11 +22,13 @@ enum class DataType { kF32, kF16, kBF16 };
 // Bytes of one element: 4 for F32, 2 for F16 and BF16.
 size_t ElementSize(DataType type);
 
-// One row of logits as it came: `vocab_size` elements at `data`.
+// One row of logits as it came: `vocab_size` elements, all at `data` or, if there are any, in
+// `pieces`, of which each may end within an element.
 struct LogitsRow {
   const void* data = nullptr;
   DataType type = DataType::kF32;
   int32_t vocab_size = 0;  // V, >= 1
+  std::span<const std::span<const std::byte>> pieces;
 };
 
 // In place of a whole row: its largest logits, all that are above the smallest one given, and what

@@ -3,7 +3,6 @@
 #define TOKENDRAW_SERVICE_ROW_POOL_H_
 
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -12,13 +11,14 @@
 #include <vector>
 
 #include "sampling/sampler.h"
+#include "service/tensor.h"
 
 namespace tokendraw {
 
 // What a thread of the pool keeps from row to row.
 struct RowWorker {
   sampling::Sampler sampler;
-  std::vector<std::byte> row;  // of a row that is not in one safe place
+  RowRoom room;
 };
 
 // The rows of one message.

@@ -47,8 +47,8 @@ void SampleJob::Sample(int32_t row, RowWorker& worker) {
   sampling::RowInput input = asked.input;
   input.logits = {.type = batch_.data_type, .vocab_size = batch_.vocab_size};
   if (!input.candidates) {
-    input.logits.data = batch_.tensor.Row(static_cast<size_t>(row), worker.row);
-    if (input.logits.data == nullptr) {
+    input.logits.pieces = batch_.tensor.Row(static_cast<size_t>(row), worker.room);
+    if (input.logits.pieces.empty()) {
       results_[row].error = sampling::RowErrorCode::kUnreadable;
       return;
     }

@@ -31,40 +31,35 @@ void Tensor::AddPart(std::shared_ptr<const Mapping> mapping, size_t offset, size
   parts_.push_back({std::move(bytes), {0}, std::move(mapping), row_bytes, stride_bytes});
 }
 
-const std::byte* Tensor::Row(size_t row, std::vector<std::byte>& room) const {
-  if (parts_.size() == 1 && parts_[0].mapping == nullptr) {
-    const Part& part = parts_[0];
-    const size_t begin = row * part.stride_bytes;
-    const size_t index = FragmentAt(part.begins, begin);
-    const auto ahead = part.bytes[index].subspan(begin - part.begins[index]);
-    if (ahead.size() >= part.row_bytes) return ahead.data();
-  }
-  size_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.row_bytes;
-  if (room.size() < bytes) room.resize(bytes);
-  std::byte* to = room.data();
+std::span<const std::span<const std::byte>> Tensor::Row(size_t row, RowRoom& room) const {
+  room.pieces.clear();
+  size_t copied_bytes = 0;
+  for (const Part& part : parts_) copied_bytes += part.mapping == nullptr ? 0 : part.row_bytes;
+  if (room.copy.size() < copied_bytes) room.copy.resize(copied_bytes);
+  std::byte* copy = room.copy.data();
   for (const Part& part : parts_) {
-    if (!Copy(part, row, to)) return nullptr;
-    to += part.row_bytes;
+    if (part.mapping == nullptr) {
+      AddPieces(part, row, room.pieces);
+      continue;
+    }
+    const auto bytes = part.bytes[0].subspan(row * part.stride_bytes, part.row_bytes);
+    if (!GuardedCopy(bytes, copy)) return {};
+    room.pieces.emplace_back(copy, bytes.size());
+    copy += bytes.size();
   }
-  return room.data();
+  return room.pieces;
 }
 
-bool Tensor::Copy(const Part& part, size_t row, std::byte* to) {
+void Tensor::AddPieces(const Part& part, size_t row, Fragments& pieces) {
   const size_t begin = row * part.stride_bytes;
-  if (part.mapping != nullptr) {
-    return GuardedCopy(part.bytes[0].subspan(begin, part.row_bytes), to);
-  }
   size_t index = FragmentAt(part.begins, begin);
   size_t offset = begin - part.begins[index];
   for (size_t left = part.row_bytes; left > 0; ++index, offset = 0) {
     const auto ahead = part.bytes[index].subspan(offset);
-    const size_t size = std::min(left, ahead.size());
-    std::copy_n(ahead.data(), size, to);
-    to += size;
-    left -= size;
+    const auto piece = ahead.first(std::min(left, ahead.size()));
+    if (!piece.empty()) pieces.push_back(piece);
+    left -= piece.size();
   }
-  return true;
 }
 
 }  // namespace tokendraw

@@ -12,6 +12,12 @@
 
 namespace tokendraw {
 
+// What reading a row needs, kept from row to row.
+struct RowRoom {
+  Fragments pieces;
+  std::vector<std::byte> copy;
+};
+
 // Made of parts, each of which holds some columns of all rows; in order they are a row.
 class Tensor {
  public:
@@ -22,9 +28,9 @@ class Tensor {
   void AddPart(std::shared_ptr<const Mapping> mapping, size_t offset, size_t row_bytes,
                size_t stride_bytes);
 
-  // The bytes of a row: where they lie if that is one place and nobody can change them, else a copy
-  // in `room`, which only grows. Null if they are gone.
-  const std::byte* Row(size_t row, std::vector<std::byte>& room) const;
+  // The bytes of a row, in pieces: where they lie, or a copy of those that others can change. Good
+  // until the next call with this `room`. Nothing if they are gone.
+  std::span<const std::span<const std::byte>> Row(size_t row, RowRoom& room) const;
 
  private:
   struct Part {
@@ -35,7 +41,7 @@ class Tensor {
     size_t stride_bytes;
   };
 
-  static bool Copy(const Part& part, size_t row, std::byte* to);
+  static void AddPieces(const Part& part, size_t row, Fragments& pieces);
 
   std::vector<Part> parts_;
 };

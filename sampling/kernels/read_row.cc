@@ -136,8 +136,10 @@ struct Destination {
 constexpr size_t kBlocksAhead = 4;
 constexpr size_t kCacheLine = 64;
 
-HWY_INLINE void PrefetchBlock(const std::byte* block, size_t size) {
-  for (size_t i = 0; i < size; i += kCacheLine) hwy::Prefetch(block + i);
+HWY_INLINE void Prefetch(std::span<const std::byte> bytes, size_t most) {
+  for (size_t i = 0; i < std::min(bytes.size(), most); i += kCacheLine) {
+    hwy::Prefetch(bytes.data() + i);
+  }
 }
 
 template <typename Format>
@@ -145,45 +147,54 @@ void ReadFormat(const LogitsRow& row, const std::byte* mask, std::span<const Pat
                 const Destination& to, Scanner& scanner) {
   using Element = typename Format::Element;
   constexpr size_t kBlockBytes = kBlockSize * sizeof(Element), kMaskBytes = kBlockSize / 8;
-  const auto* bytes = static_cast<const std::byte*>(row.data);
+  RowBytes bytes(row), ahead(row);
   const auto count = static_cast<size_t>(row.vocab_size);
-  const bool stays = std::is_same_v<Format, F32Format> && mask == nullptr &&
-                     reinterpret_cast<uintptr_t>(bytes) % alignof(float) == 0;
   auto patch = patches.begin();
   const auto is_patched = [&](size_t index) {
     return patch != patches.end() && static_cast<size_t>(patch->id) / kBlockSize == index;
   };
-  const auto decode = [&](const std::byte* block, const std::byte* bits, size_t index) HWY_ATTR {
-    float* const out = to.room + index * kBlockSize;
-    scanner.Expect(DecodeBlock<Format>(block, bits, out));
+  const auto take = [&](const float* block, size_t index)
+                        HWY_ATTR { to.block_max[index] = scanner.Take(block); };
+  const auto take_own = [&](const std::byte* block, const std::byte* bits, size_t index) HWY_ATTR {
+    float* const own = to.room + index * kBlockSize;
+    scanner.Expect(DecodeBlock<Format>(block, bits, own));
     for (; is_patched(index); ++patch) to.room[patch->id] = patch->logit;
-    return out;
+    to.blocks[index] = own;
+    take(own, index);
   };
-  const auto take = [&](const float* block, size_t index) HWY_ATTR {
-    to.blocks[index] = block;
-    to.block_max[index] = scanner.Take(block);
-  };
+  alignas(kCacheLine) std::array<std::byte, kBlockBytes> joined;
+  alignas(kCacheLine) std::array<float, kBlockSize> decoded;
   const size_t whole = count / kBlockSize;
   for (size_t index = 0; index < whole; ++index) {
-    const std::byte* const block = bytes + index * kBlockBytes;
     if (index + kBlocksAhead < whole) {
-      PrefetchBlock(block + kBlocksAhead * kBlockBytes, kBlockBytes);
+      ahead.Seek((index + kBlocksAhead) * kBlockBytes);
+      Prefetch(ahead.Here(), kBlockBytes);
     }
-    if (stays && !is_patched(index)) {
-      take(reinterpret_cast<const float*>(block), index);
+    const std::byte* const block = bytes.Next(kBlockBytes, joined.data());
+    const std::byte* const bits = mask == nullptr ? nullptr : mask + index * kMaskBytes;
+    const bool is_float = std::is_same_v<Format, F32Format> &&
+                          reinterpret_cast<uintptr_t>(block) % alignof(float) == 0;
+    if (is_patched(index)) {
+      take_own(block, bits, index);
+    } else if (is_float && mask == nullptr) {
+      const auto* const logits = reinterpret_cast<const float*>(block);
+      to.blocks[index] = block == joined.data() ? nullptr : logits;
+      take(logits, index);
     } else {
-      take(decode(block, mask == nullptr ? nullptr : mask + index * kMaskBytes, index), index);
+      to.blocks[index] = nullptr;
+      scanner.Expect(DecodeBlock<Format>(block, bits, decoded.data()));
+      take(decoded.data(), index);
     }
   }
   if (const size_t rest = count % kBlockSize; rest > 0) {
+    const size_t size = rest * sizeof(Element);
     std::array<Element, kBlockSize> padded;
     padded.fill(Format::kMaskedBits);
-    std::memcpy(padded.data(), bytes + whole * kBlockBytes, rest * sizeof(Element));
+    std::memcpy(padded.data(), bytes.Next(size, joined.data()), size);
     std::array<std::byte, kMaskBytes> bits{};
     if (mask != nullptr) std::memcpy(bits.data(), mask + whole * kMaskBytes, (rest + 7) / 8);
-    take(decode(reinterpret_cast<const std::byte*>(padded.data()),
-                mask == nullptr ? nullptr : bits.data(), whole),
-         whole);
+    take_own(reinterpret_cast<const std::byte*>(padded.data()),
+             mask == nullptr ? nullptr : bits.data(), whole);
   }
 }
 
@@ -210,6 +221,26 @@ RowScan ReadRowImpl(const LogitsRow& row, const std::byte* mask, std::span<const
   return scan;
 }
 
+template <typename Format>
+void ReadBlockOf(RowBytes& row, const std::byte* mask, size_t index, float* logits) {
+  constexpr size_t kBlockBytes = kBlockSize * sizeof(typename Format::Element);
+  std::array<std::byte, kBlockBytes> joined;
+  row.Seek(index * kBlockBytes);
+  DecodeBlock<Format>(row.Next(kBlockBytes, joined.data()),
+                      mask == nullptr ? nullptr : mask + index * kBlockSize / 8, logits);
+}
+
+void ReadBlockImpl(RowBytes& row, const std::byte* mask, size_t index, float* logits) {
+  switch (row.type()) {
+    case DataType::kF32:
+      return ReadBlockOf<F32Format>(row, mask, index, logits);
+    case DataType::kF16:
+      return ReadBlockOf<F16Format>(row, mask, index, logits);
+    case DataType::kBF16:
+      return ReadBlockOf<BF16Format>(row, mask, index, logits);
+  }
+}
+
 }  // namespace
 }  // namespace tokendraw::sampling::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -220,6 +251,7 @@ namespace tokendraw::sampling {
 static_assert(std::endian::native == std::endian::little, "rows are little-endian");
 
 HWY_EXPORT(ReadRowImpl);
+HWY_EXPORT(ReadBlockImpl);
 
 RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, std::span<const Patch> patches,
                 const SumRequest& request, float* room, std::span<const float*> blocks,
@@ -228,18 +260,24 @@ RowScan ReadRow(const LogitsRow& row, const std::byte* allowed_mask, std::span<c
                                            block_max.data());
 }
 
-float ReadLogit(const LogitsRow& row, int32_t id) {
-  const auto index = static_cast<size_t>(id);
-  if (row.type == DataType::kF32) {
+void ReadBlock(RowBytes& row, const std::byte* allowed_mask, size_t index, float* logits) {
+  HWY_DYNAMIC_DISPATCH(ReadBlockImpl)(row, allowed_mask, index, logits);
+}
+
+float ReadLogit(RowBytes& row, int32_t id) {
+  const size_t size = ElementSize(row.type());
+  std::array<std::byte, sizeof(float)> joined;
+  row.Seek(static_cast<size_t>(id) * size);
+  const std::byte* const at = row.Next(size, joined.data());
+  if (row.type() == DataType::kF32) {
     float logit;
-    std::memcpy(&logit, static_cast<const std::byte*>(row.data) + index * sizeof(logit),
-                sizeof(logit));
+    std::memcpy(&logit, at, sizeof(logit));
     return logit;
   }
   uint16_t half;
-  std::memcpy(&half, static_cast<const std::byte*>(row.data) + index * sizeof(half), sizeof(half));
+  std::memcpy(&half, at, sizeof(half));
   const auto bits = static_cast<uint32_t>(half);
-  if (row.type == DataType::kBF16) return std::bit_cast<float>(bits << 16);
+  if (row.type() == DataType::kBF16) return std::bit_cast<float>(bits << 16);
   // As in F16Format.
   const float magnitude = std::bit_cast<float>((bits & 0x7FFF) << 13) * 0x1p112f;
   const uint32_t special = magnitude >= 0x1p16f ? 0x7F800000 : 0;

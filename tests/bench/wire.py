@@ -2,8 +2,8 @@
 
 Round trips of the client library over every payload, beside a raw echo of the
 same bytes, the chain alone, and the service as one would write it first, in
-turns: each turn gives every worker a few round trips, so that a machine whose
-speed drifts drifts for all of them. Prints JSON lines, then a table with the
+turns: each turn gives every worker some round trips, as a decode loop makes
+them, so that a machine whose speed drifts drifts for all of them. Prints JSON lines, then a table with the
 targets.
 
 Usage: wire.py BUILD_DIRECTORY [--quick]
@@ -208,7 +208,7 @@ def _one_size(
     def way(kind: str, data_type: str = 'F32') -> Way:
         return Way(kind, data_type, rows, transport)
 
-    trips = max(1, 64 // rows)
+    trips = max(8, 64 // rows)
     ways = [way('inline'), way('inline', 'BF16'), way('candidates')]
     ways += [way('echo'), way('echo', 'BF16'), way('chain')]
     ways += [way('chain', 'BF16'), way('obvious'), way('small')]
@@ -284,7 +284,7 @@ def _two_workers(bench: Bench, turns: int, targets: list[Target]) -> None:
 
 def main() -> None:
     build = pathlib.Path(sys.argv[1])
-    turns = 6 if '--quick' in sys.argv else 30
+    turns = 3 if '--quick' in sys.argv else 15
     targets: list[Target] = []
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(

@@ -53,7 +53,7 @@ class BothWays {
 Row DecodedRow(const RandomCase& test_case) {
   Row row;
   for (int32_t id = 0; id < test_case.vocab_size; ++id) {
-    row.push_back(ReadLogit(test_case.Input().logits, id));
+    row.push_back(LogitAt(test_case.Input().logits, id));
   }
   return row;
 }

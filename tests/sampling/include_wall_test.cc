@@ -21,7 +21,8 @@ const std::map<std::string, std::set<std::string>>& Arrows() {
   static const std::map<std::string, std::set<std::string>> kArrows = {
       {"types", {}},
       {"params", {}},
-      {"kernels", {"types"}},
+      {"row_bytes", {"types"}},
+      {"kernels", {"row_bytes", "types"}},
       {"noise", {"kernels", "types"}},
       {"row", {"kernels", "types"}},
       {"selection", {"kernels"}},

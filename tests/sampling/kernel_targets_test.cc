@@ -106,9 +106,11 @@ TEST_P(KernelTargetsTest, ReadRow) {
         const size_t blocks = BlockCount(row.size());
         Row room(blocks * kBlockSize), block_max(blocks);
         std::vector<const float*> places(blocks);
-        const RowScan scan = ReadRow({row.data(), type, size}, masks[i % 2],
-                                     std::span(patches).first(i % 3 == 0 ? 0 : patches.size()),
-                                     request, room.data(), places, block_max);
+        const LogitsRow logits = {row.data(), type, size};
+        const RowScan scan =
+            ReadRow(logits, masks[i % 2], std::span(patches).first(i % 3 == 0 ? 0 : patches.size()),
+                    request, room.data(), places, block_max);
+        DecodeRest(logits, masks[i % 2], room.data(), places);
         Append(scan.finite, bits);
         if (!scan.finite) continue;  // maxima of NaN are nobody's business
         Append(scan.max, bits);

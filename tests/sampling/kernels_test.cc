@@ -165,6 +165,7 @@ Row Decoded(const LogitsRow& row) {
   Row logits(blocks * kBlockSize, kNan), block_max(blocks);
   std::vector<const float*> places(blocks);
   ReadRow(row, nullptr, {}, {}, logits.data(), places, block_max);
+  DecodeRest(row, nullptr, logits.data(), places);
   Row decoded;
   for (size_t i = 0; i < static_cast<size_t>(row.vocab_size); ++i) {
     decoded.push_back(places[i / kBlockSize][i % kBlockSize]);
@@ -173,7 +174,7 @@ Row Decoded(const LogitsRow& row) {
 }
 
 float DecodeOne(uint16_t bits, DataType type) {
-  const float value = ReadLogit({&bits, type, 1}, 0);
+  const float value = LogitAt({&bits, type, 1}, 0);
   const float decoded = Decoded({&bits, type, 1})[0];
   EXPECT_EQ(std::bit_cast<uint32_t>(value), std::bit_cast<uint32_t>(decoded));
   return value;

@@ -44,6 +44,22 @@ inline RowInput InputOf(const Row& row, RandomKey key = {}) {
           .key = key};
 }
 
+inline float LogitAt(const LogitsRow& row, int32_t id) {
+  RowBytes bytes(row);
+  return ReadLogit(bytes, id);
+}
+
+// Decodes the blocks that ReadRow did not keep to their places in `room`.
+inline void DecodeRest(const LogitsRow& row, const std::byte* mask, float* room,
+                       std::span<const float*> blocks) {
+  RowBytes bytes(row);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i] != nullptr) continue;
+    ReadBlock(bytes, mask, i, room + i * kBlockSize);
+    blocks[i] = room + i * kBlockSize;
+  }
+}
+
 inline Row LogitsOf(const FloatRow& row) {
   Row logits;
   for (int32_t id = 0; id < static_cast<int32_t>(row.vocab_size()); ++id) {

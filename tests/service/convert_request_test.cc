@@ -181,8 +181,11 @@ TEST(ConvertRequestTest, RowsLieAtTheirStride) {
   const absl::StatusOr<Batch> batch = ConvertRequest(received, kLimits, nullptr);
   ASSERT_TRUE(batch.ok()) << batch.status();
   ASSERT_EQ(batch->rows.size(), 2u);
-  std::vector<std::byte> room;
-  EXPECT_EQ(std::memcmp(batch->tensor.Row(1, room), "\x06\x07\x08\x09", 4), 0);
+  RowRoom room;
+  const auto pieces = batch->tensor.Row(1, room);
+  ASSERT_EQ(pieces.size(), 1u);
+  ASSERT_EQ(pieces[0].size(), 4u);
+  EXPECT_EQ(std::memcmp(pieces[0].data(), "\x06\x07\x08\x09", 4), 0);
   EXPECT_EQ(batch->vocab_size, 2);
   EXPECT_EQ(batch->data_type, sampling::DataType::kBF16);
 }
