@@ -23,6 +23,8 @@ from requests_of import Params
 
 SharedRows = tokendraw.SharedRows
 
+_DIGITS = '0123456789abcdef'
+
 # Makes a file in argv[1], says its name, and goes on as stdin says.
 _CHILD = """
 import os, sys, tokendraw
@@ -55,14 +57,12 @@ class _Child:
         self.process.communicate(timeout=PATIENCE_S)
 
 
-def _age(path: pathlib.Path, seconds: float) -> pathlib.Path:
-    then = time.time() - seconds
-    os.utime(path, (then, then), follow_symlinks=False)
-    return path
-
-
-def _sweep(directory: pathlib.Path) -> None:
-    SharedRows.create(str(directory), 1).close()
+def _sweep(directory: pathlib.Path, later_s: float = 0.0) -> None:
+    """As a process would that comes so much later."""
+    now = time.time
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, 'time', lambda: now() + later_s)
+        SharedRows.create(str(directory), 1).close()
 
 
 def test_a_file_has_its_name_mode_and_memory(shm_dir: pathlib.Path) -> None:
@@ -108,63 +108,83 @@ def test_a_full_file_system_is_an_error_of_create(
 
 def test_what_a_killed_process_left_is_removed(shm_dir: pathlib.Path) -> None:
     dead, alive = _Child(shm_dir), _Child(shm_dir)
-    for child in (dead, alive):
-        _age(child.path, 61)
-    _sweep(shm_dir)
+    _sweep(shm_dir, 61)
     assert dead.path.exists() and alive.path.exists()
     dead.kill()
     assert dead.path.exists()
-    _sweep(shm_dir)
+    _sweep(shm_dir, 61)
     assert not dead.path.exists() and alive.path.exists()
     alive.kill()
-    _sweep(shm_dir)
+    _sweep(shm_dir, 61)
     assert not list(shm_dir.iterdir())
 
 
-def test_only_old_files_of_this_user_and_of_that_name_are_removed(
+def test_an_orphan_is_as_old_as_its_last_change(shm_dir: pathlib.Path) -> None:
+    orphan = shm_dir / f'tokendraw-1-{_DIGITS}.rows'
+    orphan.touch()
+    now = time.time()
+    os.utime(orphan, (now - 1e6, now - 1e6))  # of its inode, too
+    _sweep(shm_dir, 50)
+    assert orphan.exists()
+    os.utime(orphan, (now + 100, now + 100))
+    _sweep(shm_dir, 150)
+    assert orphan.exists()
+    _sweep(shm_dir, 161)
+    assert not orphan.exists()
+
+
+def test_only_files_of_this_user_and_of_that_name_are_removed(
     shm_dir: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [
-        'tokendraw-1-a.row',
-        'tokendraw-1-a.rows.old',
-        'tokendraw-1-A.rows',
+        f'tokendraw-1-{_DIGITS}.row',
+        f'tokendraw-1-{_DIGITS}.rows.old',
+        f'tokendraw-1-{_DIGITS.upper()}.rows',
+        f'tokendraw-1-{_DIGITS[1:]}.rows',
+        f'tokendraw-1-0{_DIGITS}.rows',
         'tokendraw-1-.rows',
-        'tokendraw--a.rows',
-        'tokendraw-x-a.rows',
-        'xtokendraw-1-a.rows',
-        'tokendraw-1-a.rows\n',
+        f'tokendraw--{_DIGITS}.rows',
+        f'tokendraw-x-{_DIGITS}.rows',
+        f'xtokendraw-1-{_DIGITS}.rows',
+        f'tokendraw-1-{_DIGITS}.rows\n',
         'other',
     ]
     for name in names:
         (shm_dir / name).touch()
-        _age(shm_dir / name, 1e6)
-    young = shm_dir / 'tokendraw-1-b.rows'
-    young.touch()
-    _age(young, 55)
-    link = shm_dir / 'tokendraw-1-c.rows'
-    link.symlink_to(shm_dir / 'other')
-    dangling = shm_dir / 'tokendraw-1-d.rows'
-    dangling.symlink_to('none')
-    pipe = shm_dir / 'tokendraw-1-e.rows'
-    os.mkfifo(pipe)
-    directory = shm_dir / 'tokendraw-1-f.rows'
-    directory.mkdir()
-    for path in (link, dangling, pipe, directory):
-        _age(path, 1e6)
+    (shm_dir / f'tokendraw-2-{_DIGITS}.rows').symlink_to(shm_dir / 'other')
+    (shm_dir / f'tokendraw-3-{_DIGITS}.rows').symlink_to('none')
+    os.mkfifo(shm_dir / f'tokendraw-4-{_DIGITS}.rows')
+    (shm_dir / f'tokendraw-5-{_DIGITS}.rows').mkdir()
     kept = set(shm_dir.iterdir())
-    old = shm_dir / 'tokendraw-1-0123456789abcdef.rows'
+    old = shm_dir / f'tokendraw-1-{_DIGITS}.rows'
     old.touch()
-    _age(old, 61)
 
     user = os.geteuid()
     files = len(os.listdir('/proc/self/fd'))
     with monkeypatch.context() as patch:
         patch.setattr(os, 'geteuid', lambda: user + 1)
-        _sweep(shm_dir)
+        _sweep(shm_dir, 61)
         assert set(shm_dir.iterdir()) == kept | {old}
-    _sweep(shm_dir)
+    _sweep(shm_dir, 61)
     assert set(shm_dir.iterdir()) == kept
     assert len(os.listdir('/proc/self/fd')) == files
+
+
+def test_what_cannot_be_removed_stays(
+    shm_dir: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan = shm_dir / f'tokendraw-1-{_DIGITS}.rows'
+    orphan.touch()
+    unlink = os.unlink
+
+    def deny(path: str) -> None:
+        if path == str(orphan):
+            raise PermissionError(path)
+        unlink(path)
+
+    monkeypatch.setattr(os, 'unlink', deny)
+    _sweep(shm_dir, 61)
+    assert list(shm_dir.iterdir()) == [orphan]
 
 
 @pytest.mark.parametrize('end', ['', 'sys.exit(3)', '1 / 0', 'del rows'])

@@ -3,14 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy.typing as npt
-
-from tokendraw import sampler
-from tokendraw.batch import Batch
 from tokendraw.connection import Connection
-from tokendraw.result import SampleResult
 from tokendraw.retry import Deadline
 from tokendraw.row_buffer import RowBuffer
+from tokendraw.sampler import Sampler
 from tokendraw.sharing import Sharing
 from tokendraw.stream import SampleStream
 from tokendraw.v1 import params_pb2, sampling_pb2
@@ -18,7 +14,7 @@ from tokendraw.v1 import params_pb2, sampling_pb2
 _LONGEST_DEADLINE_S = 24 * 60 * 60
 
 
-class Client:
+class Client(Sampler):
     """Calls one address. Thread-safe. All calls block.
 
     Every call raises TokendrawError with the server's code and text. Before
@@ -48,9 +44,7 @@ class Client:
                 f'deadline must be in (0, {_LONGEST_DEADLINE_S}] seconds, '
                 f'got {deadline}'
             )
-        self._deadline = deadline
-        self._connection = Connection(address)
-        self._sharing = Sharing(shm_dir)
+        super().__init__(Connection(address), Sharing(shm_dir), deadline)
 
     def __enter__(self) -> Self:
         return self
@@ -105,74 +99,22 @@ class Client:
         return self._sharing.row_buffer(
             nbytes,
             self._connection.link(deadline).info,
-            lambda request: self._connection.call(
-                'SampleTokens', request, deadline
-            ),
+            lambda request: self._exchange(request, deadline),
         )
 
-    def sample(
-        self,
-        logits: npt.NDArray[Any],
-        params: params_pb2.SamplingParams
-        | Sequence[params_pb2.SamplingParams]
-        | None = None,
-        rows: Sequence[sampling_pb2.RowSpec] | None = None,
-        *,
-        seeds: Sequence[int] | None = None,
-        positions: Sequence[int] | None = None,
-        step: int = 0,
-        candidates: int | None = None,
-        data_type: str | None = None,
-        validation: sampling_pb2.Validation = sampling_pb2.VALIDATION_STRICT,
-    ) -> SampleResult:
-        """Draws a token, or more, from each row.
-
-        Args:
-            logits: [rows, vocab] float32, float16, or uint16 with 'bf16'; of
-                any memory. An array over a row buffer goes without a copy, if
-                the server shares it and it has 64 KiB.
-            params: one set for all rows, or those that `rows` refer to.
-            rows: what each row is drawn with. None: params[0], a seed of its
-                own that the service draws, position 0.
-            seeds: in place of `rows`: the seed of each row. Token after token
-                of one sequence needs `positions` too.
-            positions: in place of `rows`: the position of each row.
-            step: echoed.
-            candidates: send so many of the largest logits of each row and a
-                summary of the rest, and whole rows only where those cannot
-                decide. The tokens are the same.
-            data_type: 'bf16' says that uint16 is the upper half of a float32.
-            validation: how parameters outside their range are treated.
-
-        Raises:
-            TokendrawError: the server refused the batch, or did not answer.
-                A row that has no token is no error: see response.row_errors.
-            TypeError, ValueError: an argument is not as said here.
-        """
-        batch = Batch(
-            logits,
-            params,
-            rows,
-            seeds,
-            positions,
-            step,
-            candidates,
-            data_type,
-            validation,
-        )
-        deadline = Deadline(self._deadline)
-        return sampler.sample(
-            batch,
-            self._sharing,
-            self._connection.link(deadline).info.max_message_bytes,
-            lambda request: self._connection.call(
-                'SampleTokens', request, deadline
-            ),
-        )
+    sample = Sampler._sample
 
     def stream(self) -> SampleStream:
         """A decode loop for one thread."""
         return SampleStream(self._connection, self._sharing, self._deadline)
+
+    def _exchange(
+        self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
+    ) -> sampling_pb2.SampleTokensResponse:
+        response: sampling_pb2.SampleTokensResponse = self._connection.call(
+            'SampleTokens', request, deadline
+        )
+        return response
 
     def _call(self, method: str, request: Any) -> Any:
         return self._connection.call(method, request, Deadline(self._deadline))

@@ -14,7 +14,8 @@ from tokendraw.v1 import logits_pb2
 
 # The C++ client has the same names and rules: each removes what a killed
 # process of the other left.
-_NAME = re.compile(r'tokendraw-[0-9]+-[0-9a-f]+\.rows')
+_NAME = re.compile(r'tokendraw-[0-9]+-[0-9a-f]{16}\.rows')
+# Longer than a file is between its creation and its lock.
 _ORPHAN_AGE_S = 60.0
 
 
@@ -80,34 +81,39 @@ def _remove(owner: int, file: int, path: str) -> None:
 def remove_orphans(directory: str) -> None:
     """Removes what dead processes of this user left in `directory`.
 
+    Regular files of that name and of this user, not changed for a minute, that
+    no process has locked. What cannot be removed stays.
+
     Raises:
         OSError: the directory cannot be read.
     """
     with os.scandir(directory) as entries:
         for entry in entries:
-            if _NAME.fullmatch(entry.name) and entry.is_file(
-                follow_symlinks=False
-            ):
+            if _NAME.fullmatch(entry.name):
                 _remove_if_orphan(entry.path)
 
 
 def _remove_if_orphan(path: str) -> None:
+    # Neither a link nor, waiting for a writer, a pipe.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         file = os.open(path, flags)
     except OSError:
         return  # gone, or not ours
     try:
-        status = os.fstat(file)
-        # A file of this moment may not be locked yet.
-        if (
-            stat.S_ISREG(status.st_mode)
-            and status.st_uid == os.geteuid()
-            and time.time() - status.st_mtime > _ORPHAN_AGE_S
-        ):
+        if _is_old_file_of_ours(os.fstat(file)):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.unlink(path)
-    except (BlockingIOError, FileNotFoundError):
+    except OSError:
         pass  # in use, or removed by another process just now
     finally:
         os.close(file)
+
+
+def _is_old_file_of_ours(status: os.stat_result) -> bool:
+    changed = max(status.st_mtime, status.st_ctime)
+    return (
+        stat.S_ISREG(status.st_mode)
+        and status.st_uid == os.geteuid()
+        and time.time() - changed >= _ORPHAN_AGE_S
+    )

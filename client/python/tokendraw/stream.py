@@ -1,24 +1,21 @@
 """A worker's decode loop: one message a step, one reply a message."""
 
-from collections.abc import Sequence
 import queue
 import threading
-from typing import Any, Self
+from typing import Self
 
 import grpc
-import numpy.typing as npt
 
-from tokendraw import errors, sampler
-from tokendraw.batch import Batch
+from tokendraw import errors
 from tokendraw.connection import Connection
 from tokendraw.errors import TokendrawError
-from tokendraw.result import SampleResult
 from tokendraw.retry import Deadline, retried
+from tokendraw.sampler import Sampler
 from tokendraw.sharing import Sharing
-from tokendraw.v1 import params_pb2, sampling_pb2, sampling_pb2_grpc
+from tokendraw.v1 import sampling_pb2, sampling_pb2_grpc
 
 
-class SampleStream:
+class SampleStream(Sampler):
     """A stream that outlives its servers. For one thread at a time.
 
     When the server goes away, the message that it has not answered is sent to
@@ -29,9 +26,7 @@ class SampleStream:
         self, connection: Connection, sharing: Sharing, deadline: float
     ) -> None:
         """Made by Client.stream. Connects with the first step."""
-        self._connection = connection
-        self._sharing = sharing
-        self._deadline = deadline
+        super().__init__(connection, sharing, deadline)
         self._call: _Call | None = None
 
     def __enter__(self) -> Self:
@@ -46,43 +41,8 @@ class SampleStream:
             self._call.finish(self._deadline)
             self._call = None
 
-    def step(
-        self,
-        logits: npt.NDArray[Any],
-        params: params_pb2.SamplingParams
-        | Sequence[params_pb2.SamplingParams]
-        | None = None,
-        rows: Sequence[sampling_pb2.RowSpec] | None = None,
-        *,
-        seeds: Sequence[int] | None = None,
-        positions: Sequence[int] | None = None,
-        step: int = 0,
-        candidates: int | None = None,
-        data_type: str | None = None,
-        validation: sampling_pb2.Validation = sampling_pb2.VALIDATION_STRICT,
-    ) -> SampleResult:
-        """Client.sample over the stream: same arguments, same errors.
-
-        A message that the server refuses is an error of this step alone.
-        """
-        batch = Batch(
-            logits,
-            params,
-            rows,
-            seeds,
-            positions,
-            step,
-            candidates,
-            data_type,
-            validation,
-        )
-        deadline = Deadline(self._deadline)
-        return sampler.sample(
-            batch,
-            self._sharing,
-            self._connection.link(deadline).info.max_message_bytes,
-            lambda request: self._exchange(request, deadline),
-        )
+    # A message that the server refuses is an error of this step alone.
+    step = Sampler._sample
 
     def _exchange(
         self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
