@@ -93,6 +93,7 @@ std::shared_ptr<const Mapping> SharedMemory::Map(const std::string& name, int64_
   }
 
   const std::lock_guard lock(mutex_);
+  if (++maps_ % kMapsPerLook == 0) ForgetRemoved();
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& other) {
     return other.device == status.st_dev && other.inode == status.st_ino;
   });
@@ -104,7 +105,8 @@ std::shared_ptr<const Mapping> SharedMemory::Map(const std::string& name, int64_
     }
     known_.erase(known);  // the file has grown
   }
-  ForgetSome();
+  ForgetRemoved();
+  while (known_.size() >= kMostMapped) known_.pop_back();  // not used for longest
   void* const start =
       mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_SHARED, file.get(), 0);
   if (start == MAP_FAILED) {
@@ -121,14 +123,12 @@ size_t SharedMemory::mapped() const {
   return known_.size();
 }
 
-// Files that were removed, whose memory only the mapping still holds, and what was not used for
-// longest.
-void SharedMemory::ForgetSome() {
+// Only the mapping still holds their memory.
+void SharedMemory::ForgetRemoved() {
   known_.remove_if([](const Known& known) {
     struct stat status;
     return fstat(known.mapping->file(), &status) != 0 || status.st_nlink == 0;
   });
-  while (known_.size() >= kMostMapped) known_.pop_back();
 }
 
 }  // namespace tokendraw

@@ -37,9 +37,12 @@ class Mapping {
 };
 
 // Opens files by name and keeps them mapped, so that a worker that writes its rows to one file
-// again and again pays for the mapping once. Thread-safe.
+// again and again pays for the mapping once. The memory of a file that was removed is freed within
+// kMapsPerLook uses of any file. Thread-safe.
 class SharedMemory {
  public:
+  static constexpr int64_t kMapsPerLook = 64;
+
   // INVALID_ARGUMENT unless `path` is a directory.
   static absl::StatusOr<std::unique_ptr<SharedMemory>> Open(const std::string& path);
   ~SharedMemory();
@@ -61,12 +64,13 @@ class SharedMemory {
   };
 
   SharedMemory(int directory, uid_t owner) : directory_(directory), owner_(owner) {}
-  void ForgetSome();
+  void ForgetRemoved();
 
   const int directory_;
   const uid_t owner_;
   mutable std::mutex mutex_;  // guards what stands below
   std::list<Known> known_;    // last used first
+  int64_t maps_ = 0;
 };
 
 }  // namespace tokendraw

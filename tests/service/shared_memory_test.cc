@@ -166,6 +166,18 @@ TEST_F(SharedMemoryTest, AMappingOutlivesItsFileWhileItIsUsed) {
   EXPECT_EQ(static_cast<char>(mapping->bytes()[5]), 'f');
 }
 
+TEST_F(SharedMemoryTest, RemovedFilesAreLetGoWhileNoNewOnesCome) {
+  Write("steady", "steady");
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = "rows" + std::to_string(i);
+    Write(name, name);
+    ASSERT_EQ(Read(name), name);
+  }
+  for (int i = 0; i < 10; ++i) std::filesystem::remove(PathOf("rows" + std::to_string(i)));
+  for (int64_t i = 0; i < SharedMemory::kMapsPerLook; ++i) ASSERT_EQ(Read("steady"), "steady");
+  EXPECT_EQ(shared_memory_->mapped(), 1u);
+}
+
 TEST_F(SharedMemoryTest, TheNumberOfMappingsIsBounded) {
   for (int i = 0; i < 400; ++i) {
     const std::string name = "rows" + std::to_string(i);
