@@ -146,7 +146,7 @@ size_t Support::Size() {
   if (is_open()) Undecide();
   if (listed_) return list_.size;
   std::ptrdiff_t size = 0;
-  for (size_t index = 0; index < row_->blocks().size(); ++index) {
+  for (size_t index = 0; index < row_->block_max().size(); ++index) {
     size += std::ranges::count_if(row_->block(index), [](float x) { return x >= kLowestFinite; });
   }
   return static_cast<size_t>(size);
