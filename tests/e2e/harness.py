@@ -133,6 +133,17 @@ class Server:
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            wait_until('all threads have stopped', self._has_stopped)
+
+    def _has_stopped(self) -> bool:
+        tasks = pathlib.Path(f'/proc/{self.process.pid}/task').glob('*/stat')
+        # "PID (NAME) STATE ...", and a name may hold anything.
+        try:
+            texts = [task.read_text() for task in tasks]
+        except FileNotFoundError:  # a thread ended
+            return False
+        return {text.rpartition(')')[2].split()[0] for text in texts} == {'T'}
 
     def wait(self) -> int:
         """Returns the exit code."""
