@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test: with AddressSanitizer and UBSan, with
-# ThreadSanitizer (all but the end-to-end tests, whose clients are other processes), the golden tokens
-# as clang makes them, each fuzz target for a minute, and last the release build. Ends with ctest's
-# summary.
-# Usage: tests/run.sh [asan|tsan|golden-clang|fuzz|release|debug|clang]...
+# Installs what is missing, builds, and runs every test: with AddressSanitizer and UBSan, each fuzz
+# target for a minute (in the same build), with ThreadSanitizer (all but the end-to-end tests, whose
+# clients are other processes), the golden tokens as clang makes them, and last the release build. Ends
+# with ctest's summary.
+# Usage: tests/run.sh [asan|fuzz|tsan|golden-clang|release|debug|clang]...
 #
 # Not part of it, for its time: tests/arm64.sh (golden tokens on emulated arm64).
 set -euo pipefail
@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 bash deploy/install_packages.sh deploy/build_packages.txt tests/packages.txt
 bash tests/setup.sh
 
-[ $# -gt 0 ] || set -- asan tsan golden-clang fuzz release
+[ $# -gt 0 ] || set -- asan fuzz tsan golden-clang release
 for preset in "$@"; do
   if [ "$preset" = fuzz ]; then
     bash tests/fuzz/run.sh

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "tests/sanitizers.h"
+
 namespace tokendraw {
 namespace {
 
@@ -16,7 +18,7 @@ long PageFaults() {
 }
 
 TEST(KeepFreedMemoryTest, LargeBlocksFaultOnce) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TOKENDRAW_ASAN) || defined(TOKENDRAW_TSAN)
   GTEST_SKIP() << "sanitizers bring their own malloc";
 #endif
   constexpr std::size_t kBytes = 40 << 20;

@@ -14,6 +14,7 @@
 
 #include "client/shared_file.h"
 #include "tests/client/row_buffer_fixture.h"
+#include "tests/sanitizers.h"
 
 namespace tokendraw {
 namespace {
@@ -132,7 +133,7 @@ long ResidentBytes() {
 }
 
 TEST_F(RowBufferTest, LeavesNothingBehindInTenThousandLives) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TOKENDRAW_ASAN) || defined(TOKENDRAW_TSAN)
   constexpr long kSlack = 64 << 20;  // sanitizers keep freed memory for a while
 #else
   constexpr long kSlack = 1 << 20;

@@ -44,14 +44,15 @@ void ReadAndCheck(const std::string& bytes, FuzzedDataProvider& data, SharedMemo
     return;
   }
   Require(batch->rows.size() == static_cast<size_t>(parsed.logits().row_count()));
-  std::vector<std::byte> room;
+  RowRoom room;
   for (size_t row = 0; row < batch->rows.size(); ++row) {
     if (batch->rows[row].input.candidates) continue;
-    const std::byte* const at = batch->tensor.Row(row, room);
-    if (at == nullptr) continue;  // its file is gone
-    const size_t size =
-        static_cast<size_t>(batch->vocab_size) * sampling::ElementSize(batch->data_type);
-    const std::vector<std::byte> copy(at, at + size);  // all of it can be read
+    const auto pieces = batch->tensor.Row(row, room);
+    if (pieces.empty()) continue;  // its file is gone
+    std::vector<std::byte> copy;   // all of it can be read
+    for (const auto& piece : pieces) copy.insert(copy.end(), piece.begin(), piece.end());
+    Require(copy.size() ==
+            static_cast<size_t>(batch->vocab_size) * sampling::ElementSize(batch->data_type));
   }
 }
 

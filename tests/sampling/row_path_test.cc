@@ -5,6 +5,7 @@
 #include "sampling/draw.h"
 #include "tests/sampling/random_case.h"
 #include "tests/sampling/testing.h"
+#include "tests/sanitizers.h"
 
 namespace tokendraw::sampling {
 namespace {
@@ -107,7 +108,7 @@ TEST(RowPathTest, CutsByMassOnRowsFromSharpToFlat) {
 // float32, or cuts off its noise, never draws them. Of 65,536 draws 21.5 should; the count is
 // Poisson, and outside of [3, 47] once in two million seeds.
 TEST(RowPathTest, AFarTailIsDrawnAsOftenAsItShould) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TOKENDRAW_ASAN)
   GTEST_SKIP() << "17 billion random numbers take too long under AddressSanitizer";
 #endif
   constexpr size_t kTail = 262144;

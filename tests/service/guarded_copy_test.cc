@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/sanitizers.h"
 #include "tests/service/running_server.h"
 
 namespace tokendraw {
@@ -80,7 +81,7 @@ TEST(GuardedCopyTest, EachThreadHasItsOwnGuard) {
   for (std::thread& thread : threads) thread.join();
 }
 
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#if !defined(TOKENDRAW_TSAN) && !defined(TOKENDRAW_ASAN)
 TEST(GuardedCopyDeathTest, OtherFaultsKillAsBefore) {
   EXPECT_EXIT(
       {
