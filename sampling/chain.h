@@ -2,6 +2,10 @@
 #ifndef TOKENDRAW_SAMPLING_CHAIN_H_
 #define TOKENDRAW_SAMPLING_CHAIN_H_
 
+#include <cstddef>
+#include <optional>
+#include <span>
+
 #include "sampling/candidates.h"
 #include "sampling/edits.h"
 #include "sampling/params.h"
@@ -11,7 +15,12 @@
 
 namespace tokendraw::sampling {
 
-// Steps 1-3: reads the row, then bias, mask, penalties. Returns the first id whose logit is NaN or
+// The tokens that allowed_mask and allowed_ids both allow, as a mask that is in `buffers` or is the
+// row's; absent: all.
+std::optional<std::span<const std::byte>> AllowedMask(const Params& params, const RowInput& row,
+                                                      EditBuffers& buffers);
+
+// Steps 1-3: reads the row, then bias, bans, penalties. Returns the first id whose logit is NaN or
 // +inf, as it came or after the edits, or -1.
 int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buffers,
                     FloatRow& edited);
@@ -20,9 +29,19 @@ int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buff
 RowError EditCandidates(const Params& params, const RowInput& row, EditBuffers& buffers,
                         Candidates& edited);
 
-// Step 5: the filters, in the order of params.chain. `xtc_acts` is the outcome of the row's XTC
-// coin. Returns whether XTC removed tokens.
-bool ApplyFilters(const Params& params, bool xtc_acts, Support& support);
+// Step 5: the filters, in the order of params.chain, all but adaptive-p, which reshapes what a
+// token is drawn from and not what is kept. `xtc_acts` is the outcome of the row's XTC coin.
+// Returns whether XTC removed tokens.
+bool ApplyFilters(const Params& params, const RowInput& row, bool xtc_acts, Support& support);
+
+// Whether adaptive-p is on, and in the chain, of which it is the last.
+bool Adapts(const Params& params);
+
+// Makes of the survivors what adaptive-p draws from.
+void Adapt(const Params& params, const RowInput& row, Support& support);
+
+// XTC alone. Returns whether it removed tokens.
+bool ApplyXtcAlone(const Params& params, Support& support);
 
 }  // namespace tokendraw::sampling
 

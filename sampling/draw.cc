@@ -4,6 +4,7 @@
 
 #include "sampling/kernels.h"
 #include "sampling/noise.h"
+#include "sampling/profile.h"
 
 namespace tokendraw::sampling {
 namespace {
@@ -62,8 +63,10 @@ int32_t DrawToken(const Support& support, const RandomKey& key, int32_t sample_i
 }
 
 bool XtcActs(const Params& params, const RandomKey& key, int32_t sample_index) {
-  return params.xtc_probability > 0 &&
-         Uniform(key, Purpose::kXtcCoin, sample_index, 0) < params.xtc_probability;
+  if (params.xtc_probability == 0) return false;
+  const double coin = Uniform(key, Purpose::kXtcCoin, sample_index, 0);
+  const bool may_equal = RulesOf(params.profile).xtc.coin_may_equal;
+  return may_equal ? coin <= params.xtc_probability : coin < params.xtc_probability;
 }
 
 }  // namespace tokendraw::sampling

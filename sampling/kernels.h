@@ -30,6 +30,9 @@ constexpr size_t BlockCount(size_t tokens) { return (tokens + kBlockSize - 1) / 
 // A masked logit.
 inline constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
+// The smallest logit that is not masked.
+inline constexpr float kLowestFinite = std::numeric_limits<float>::lowest();
+
 // Whether a logit is neither NaN nor +inf. It may be masked.
 inline bool IsFinite(float logit) { return logit <= std::numeric_limits<float>::max(); }
 

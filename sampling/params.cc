@@ -12,6 +12,11 @@ bool FinitePositive(double v) { return std::isfinite(v) && v > 0; }
 bool FiniteFromOne(double v) { return std::isfinite(v) && v >= 1; }
 bool UnitClosed(double v) { return 0 <= v && v <= 1; }
 bool UnitOpenBelow(double v) { return 0 < v && v <= 1; }
+bool UnitOpenAbove(double v) { return 0 <= v && v < 1; }
+bool OneToThree(double v) { return 1 <= v && v <= 3; }
+bool ZeroToTwo(double v) { return 0 <= v && v <= 2; }
+bool Decay(double v) { return 0 <= v && v <= 0.99; }
+bool UnitOrOff(double v) { return v == -1 || UnitClosed(v); }
 bool FromMinusOne(double v) { return v >= -1; }
 
 using P = Params;
@@ -52,6 +57,40 @@ constexpr ParamRule kRules[] = {
      "dry_allowed_length must be >= 1", &P::dry_multiplier, 0.0},
     {"dry_penalty_last_n", &P::dry_penalty_last_n, FromMinusOne,
      "dry_penalty_last_n must be >= -1", &P::dry_penalty_last_n, -1},
+    {"dynatemp_range", &P::dynatemp_range, FiniteFromZero,
+     "dynatemp_range must be finite and >= 0.0", &P::dynatemp_range, 0.0},
+    {"dynatemp_exponent", &P::dynatemp_exponent, FinitePositive,
+     "dynatemp_exponent must be finite and > 0.0", &P::dynatemp_range, 0.0},
+    {"smoothing_factor", &P::smoothing_factor, FiniteFromZero,
+     "smoothing_factor must be finite and >= 0.0", &P::smoothing_factor, 0.0},
+    {"smoothing_curve", &P::smoothing_curve, OneToThree,
+     "smoothing_curve must be in [1.0, 3.0]", &P::smoothing_factor, 0.0},
+    {"top_a", &P::top_a, UnitClosed, "top_a must be in [0.0, 1.0]",
+     &P::top_a, 0.0},
+    {"tfs_z", &P::tfs_z, UnitClosed, "tfs_z must be in [0.0, 1.0]",
+     &P::tfs_z, 1.0},
+    {"epsilon_cutoff", &P::epsilon_cutoff, UnitOpenAbove, "epsilon_cutoff must be in [0.0, 1.0)",
+     &P::epsilon_cutoff, 0.0},
+    {"eta_cutoff", &P::eta_cutoff, UnitOpenAbove, "eta_cutoff must be in [0.0, 1.0)",
+     &P::eta_cutoff, 0.0},
+    {"top_h", &P::top_h, UnitClosed, "top_h must be in [0.0, 1.0]",
+     &P::top_h, 0.0},
+    {"mirostat", &P::mirostat, ZeroToTwo, "mirostat must be in [0, 2]",
+     &P::mirostat, 0},
+    {"mirostat_tau", &P::mirostat_tau, FiniteFromZero, "mirostat_tau must be finite and >= 0.0",
+     &P::mirostat, 0},
+    {"mirostat_eta", &P::mirostat_eta, FiniteFromZero, "mirostat_eta must be finite and >= 0.0",
+     &P::mirostat, 0},
+    {"adaptive_target", &P::adaptive_target, UnitOrOff,
+     "adaptive_target must be -1.0 or in [0.0, 1.0]", &P::adaptive_target, -1.0},
+    {"adaptive_decay", &P::adaptive_decay, Decay, "adaptive_decay must be in [0.0, 0.99]",
+     &P::adaptive_target, -1.0},
+    {"repetition_penalty_slope", &P::repetition_penalty_slope, FiniteFromZero,
+     "repetition_penalty_slope must be finite and >= 0.0", &P::repetition_penalty_slope, 1.0},
+    {"no_repeat_ngram_size", &P::no_repeat_ngram_size, FiniteFromZero,
+     "no_repeat_ngram_size must be >= 0", &P::no_repeat_ngram_size, 0},
+    {"min_tokens", &P::min_tokens, FiniteFromZero, "min_tokens must be >= 0",
+     &P::min_tokens, 0},
 };
 // clang-format on
 

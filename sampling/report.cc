@@ -60,10 +60,17 @@ bool Report::Make(const Params& params, Support& unfiltered, Support& kept, Supp
   if (params.return_kept) {
     ForEach(kept, [&](int32_t id, float) { shared_.kept_ids.push_back(id); });
   }
+  const auto kept_sum = [&] {
+    if (!kept.reshaped()) return kept.SumExpOfLogits(unfiltered.Max());
+    FixedOrderSum sum;
+    ForEach(kept, [&](int32_t id, float) {
+      sum.Add(Exp(unfiltered.Value(*unfiltered.Find(id)) - unfiltered.Max()));
+    });
+    return sum.Total();
+  };
   const bool all =
       !unfiltered.is_open() && static_cast<size_t>(shared_.kept_count) == unfiltered.Size();
-  shared_.kept_mass =
-      all ? 1.0 : std::min(kept.SumExpOfLogits(unfiltered.Max()) / unfiltered.SumExp(), 1.0);
+  shared_.kept_mass = all ? 1.0 : std::min(kept_sum() / unfiltered.SumExp(), 1.0);
   return can_tell && !unfiltered.undecided() && !distribution.undecided();
 }
 

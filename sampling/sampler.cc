@@ -1,5 +1,6 @@
 #include "sampling/sampler.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -7,8 +8,11 @@
 #include "sampling/candidates.h"
 #include "sampling/chain.h"
 #include "sampling/draw.h"
+#include "sampling/kernels.h"
+#include "sampling/profile.h"
 #include "sampling/report.h"
 #include "sampling/row.h"
+#include "sampling/state.h"
 #include "sampling/support.h"
 
 namespace tokendraw::sampling {
@@ -18,8 +22,12 @@ namespace {
 struct Outcome {
   bool made = false;
   Support kept;
+  bool adapts = false;
+  Support adapted;  // if so, `kept` as adaptive-p draws from them
   bool xtc_applied = false;
   int32_t argmax = -1;  // the token, if greedy
+
+  Support& drawn_from() { return adapts ? adapted : kept; }
   Report report;
 };
 
@@ -29,6 +37,15 @@ void ApplyGreedy(const Params& params, Outcome& outcome) {
   const bool detail = params.WantsDetail();
   if (detail ? params.temperature != 0 : outcome.kept.is_open()) outcome.kept.KeepFirst(1, 1);
   outcome.argmax = outcome.kept.Argmax();
+}
+
+bool HasXtc(const Params& params) {
+  return std::ranges::find(params.chain, Filter::kXtc) != params.chain.end();
+}
+
+// Of a survivor, under their softmax.
+double ProbabilityOf(int32_t token_id, Support& survivors) {
+  return Exp(survivors.Value(*survivors.Find(token_id)) - survivors.Max()) / survivors.SumExp();
 }
 
 bool WantsRaw(const Params& params) {
@@ -62,8 +79,9 @@ RowError Sampler::Buffers::Read(const Params& params, const RowInput& input) {
   if (!input.candidates.has_value()) return ReadWhole(params, input);
   const RowError error = candidates.Read(*input.candidates, input.logits.vocab_size);
   if (error.code != RowErrorCode::kNone) return error;
-  const bool is_complete_if_masked = input.allowed_mask.has_value() && !WantsRaw(params) &&
-                                     candidates.IsCompleteWith(*input.allowed_mask);
+  const auto mask = AllowedMask(params, input, edits);
+  const bool is_complete_if_masked =
+      mask.has_value() && !WantsRaw(params) && candidates.IsCompleteWith(*mask);
   if (candidates.IsComplete() || is_complete_if_masked) {
     candidates.CopyTo(whole);
     RowInput copy = input;
@@ -106,38 +124,53 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
   result.error = RowErrorCode::kNone;
   result.error_token = -1;
   result.error_field = nullptr;
-  const bool greedy = params.IsGreedy();
+  const bool greedy = IsGreedy(params);
+  const bool is_constrained = row.allowed_mask.has_value() || !params.allowed_ids.empty();
+  const bool greedy_but_xtc =
+      RulesOf(params.profile).greedy == Greedy::kTemperatureOrTopKButXtc && HasXtc(params);
+  const bool may_xtc =
+      (!greedy || greedy_but_xtc) && !(is_constrained && params.xtc_skip_constrained);
   const bool detail = params.WantsDetail();
   if (detail) buffers.Start(buffers.unfiltered);
   for (Outcome& outcome : buffers.outcomes) outcome.made = false;
   result.draws.resize(static_cast<size_t>(row.sample_count));
   for (int32_t sample_index = 0; sample_index < row.sample_count; ++sample_index) {
-    const bool xtc_acts = !greedy && XtcActs(params, row.key, sample_index);
+    const bool xtc_acts = may_xtc && XtcActs(params, row.key, sample_index);
     Outcome& outcome = buffers.outcomes[xtc_acts];
-    Support& distribution = WantsRaw(params) ? buffers.raw : outcome.kept;
     if (!outcome.made) {
       outcome.made = true;
       buffers.Start(outcome.kept);
       outcome.xtc_applied = false;
       if (greedy) {
+        if (xtc_acts) outcome.xtc_applied = ApplyXtcAlone(params, outcome.kept);
         ApplyGreedy(params, outcome);
       } else {
-        outcome.xtc_applied = ApplyFilters(params, xtc_acts, outcome.kept);
+        outcome.xtc_applied = ApplyFilters(params, row, xtc_acts, outcome.kept);
       }
       bool can_tell = !outcome.kept.is_open() && !outcome.kept.undecided();
+      outcome.adapts = can_tell && !greedy && Adapts(params);
+      if (outcome.adapts) {
+        outcome.adapted.CopyFrom(outcome.kept);
+        Adapt(params, row, outcome.adapted);
+      }
       if (detail && can_tell) {
-        can_tell = outcome.report.Make(params, buffers.unfiltered, outcome.kept, distribution);
+        can_tell = outcome.report.Make(params, buffers.unfiltered, outcome.kept,
+                                       WantsRaw(params) ? buffers.raw : outcome.drawn_from());
       }
       if (!can_tell) return fail({.code = RowErrorCode::kNeedFullRow});
     }
     Draw& draw = result.draws[static_cast<size_t>(sample_index)];
     if (!detail) draw = {};  // an earlier row may have asked for more
-    draw.token_id = greedy ? outcome.argmax : DrawToken(outcome.kept, row.key, sample_index);
+    draw.token_id =
+        greedy ? outcome.argmax : DrawToken(outcome.drawn_from(), row.key, sample_index);
     if (detail) {
-      outcome.report.Fill(distribution, draw);
+      outcome.report.Fill(WantsRaw(params) ? buffers.raw : outcome.drawn_from(), draw);
       draw.xtc_applied = outcome.xtc_applied;
     }
     draw.greedy = greedy;
+    if (!params.HasState()) continue;
+    draw.state = greedy ? row.state
+                        : StateAfter(params, row.state, ProbabilityOf(draw.token_id, outcome.kept));
   }
 }
 

@@ -9,8 +9,6 @@
 namespace tokendraw::sampling {
 namespace {
 
-constexpr float kLowestFinite = std::numeric_limits<float>::lowest();
-
 // Floats as integers of the same order, and back.
 int32_t Ordinal(float x) {
   const auto bits = std::bit_cast<int32_t>(x);
@@ -29,6 +27,8 @@ void Support::Reset(const FloatRow& row, size_t listed_vocab) {
   max_ = row.max();
   tempering_ = {};
   tempered_ = false;
+  reshaped_ = false;
+  origin_ = 0;
   row_request_ = row.request();
   row_sums_ = row.sums();
   weights_valid_ = false;
@@ -45,6 +45,8 @@ void Support::CopyFrom(const Support& other) {
   max_ = other.max_;
   tempering_ = other.tempering_;
   tempered_ = other.tempered_;
+  reshaped_ = other.reshaped_;
+  origin_ = other.origin_;
   row_request_ = other.row_request_;
   row_sums_ = other.row_sums_;
   weights_valid_ = false;
@@ -186,7 +188,7 @@ void Support::KeepLargest(Predicate keep, int32_t min_keep) {
   outside_.reset();
 }
 
-void Support::KeepFirst(int32_t k, int32_t min_keep) {
+void Support::KeepFirst(int32_t k, int32_t min_keep, bool with_equal) {
   const auto count = static_cast<size_t>(std::max(k, min_keep));
   if (!listed_) {
     if (count >= row_->vocab_size()) return;
@@ -202,7 +204,8 @@ void Support::KeepFirst(int32_t k, int32_t min_keep) {
   if (count >= list_.size + outside) return;
   if (count > list_.size) return Undecide();
   const std::span<const double> keys = Keys(LargestFirst());
-  const Cut cut = selection_.AtCount(keys, count);
+  Cut cut = selection_.AtCount(keys, count);
+  if (with_equal) cut.index = keys.size() - 1;
   if (!IsBeforeOutside(cut.key, LargestFirst())) return Undecide();
   KeepUpTo(cut, keys);
 }
@@ -252,6 +255,7 @@ void Support::RemoveIf(const Tokens& tokens, absl::FunctionRef<bool(int32_t id)>
 }
 
 void Support::Temper(double temperature) {
+  origin_ = (origin_ + Max()) / temperature;
   tempering_ = {.pivot = max_, .temperature = temperature};
   tempered_ = true;
   weights_valid_ = false;

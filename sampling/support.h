@@ -21,6 +21,7 @@
 #include "sampling/candidates.h"
 #include "sampling/kernels.h"
 #include "sampling/row.h"
+#include "sampling/rules.h"
 #include "sampling/selection.h"
 
 namespace tokendraw::sampling {
@@ -77,12 +78,25 @@ class Support {
   // Whether Temper has run.
   bool tempered() const { return tempered_; }
 
+  // What Temper and Reshape took off all x: with it added, the largest is what it would be had they
+  // divided and bent logits where they are.
+  double origin() const { return origin_; }
+
+  // Whether Reshape has run: logits are not those of the row any more.
+  bool reshaped() const { return reshaped_; }
+
+  // Whether the survivors are a list, and cheap to go through.
+  bool is_list() const { return listed_; }
+
   // Whether there are survivors outside the list, or may be.
   bool is_open() const { return outside_.has_value(); }
 
   // Whether something was asked that an open list could not tell. What comes after is made from the
   // listed tokens alone and means nothing.
   bool undecided() const { return undecided_; }
+
+  // Closes an open list: what is asked cannot be told.
+  void Undecide();
 
   // Runs `step`, a use of this object, on an open list at each end of what the statistics that it
   // asks for can be, and returns what it does. Undecided unless it leaves the same tokens at all of
@@ -110,12 +124,14 @@ class Support {
   // min(min_keep, Size()) of the order "largest first" stay.
   void KeepLargest(Predicate keep, int32_t min_keep);
 
-  // Keeps the first max(k, min_keep) tokens of the order "largest first".
-  void KeepFirst(int32_t k, int32_t min_keep);
+  // Keeps the first max(k, min_keep) tokens of the order "largest first", and, if `with_equal`, all
+  // whose value is that of the last of them.
+  void KeepFirst(int32_t k, int32_t min_keep, bool with_equal = false);
 
-  // Keeps tokens while the probability of those before, in `order`, is < `mass`, and at least the
-  // first min(min_keep, Size()).
-  void KeepWhileMassBefore(double mass, const Order& order, int32_t min_keep);
+  // Keeps tokens while the probability of those before, in `order`, is < `mass` or what else `cut`
+  // says, and at least the first min(min_keep, Size()).
+  void KeepWhileMassBefore(double mass, const Order& order, int32_t min_keep,
+                           MassCut cut = MassCut::kBelow);
 
   // The tokens of which `is_above` is true, by ascending id; as for KeepLargest.
   struct Tokens {
@@ -129,6 +145,16 @@ class Support {
 
   // Replaces each x by (x - m) / temperature. Once.
   void Temper(double temperature);
+
+  // Replaces each x by shape(x), finite or -inf, relative to m, rounded to float32. Undecides an
+  // open list.
+  void Reshape(absl::FunctionRef<double(double x)> shape);
+
+  // The values of the first `count` survivors of the order "largest first", or of all. To be
+  // overwritten as one likes; valid until the next call of anything.
+  std::span<double> Descending(size_t count);
+  // Those of all that are within `reach` of m; of an open list, the listed.
+  std::span<double> DescendingWithin(double reach);
 
   // ---- for whoever looks at every survivor
   double Value(float logit) const { return tempering_(logit); }
@@ -162,6 +188,9 @@ class Support {
   // Of the list: e^y, with sum list_sum_.
   std::span<const double> Weights();
 
+  // Of a list.
+  std::span<double> ValuesOf(const List& list);
+
   // Of the list: what `order` goes by.
   std::span<const double> Keys(const Order& order);
   // The smallest logit of which `predicate` is true, or +inf.
@@ -184,8 +213,6 @@ class Support {
   void KeepListed(const Keep& keep);
 
   // ---- of an open list (support/open_list.cc)
-  // Closes the list: what was asked cannot be told.
-  void Undecide();
   // Whether a key of the list is certainly before those of all tokens outside it.
   bool IsBeforeOutside(double key, const Order& order) const;
   // A number within `bounds`, or, if that cannot be told, 1 in a list that is closed: the end that
@@ -205,6 +232,8 @@ class Support {
   float max_ = 0;  // largest logit of the survivors
   Tempering tempering_;
   bool tempered_ = false;
+  bool reshaped_ = false;
+  double origin_ = 0;
 
   SumRequest row_request_;
   std::optional<RowSums> row_sums_;  // what row_request_ asks for

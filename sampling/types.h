@@ -65,6 +65,13 @@ struct RandomKey {
   uint64_t position = 0;
 };
 
+// What mirostat and adaptive-p know of the tokens of a sequence so far.
+struct SamplerState {
+  std::optional<double> mirostat_mu;      // finite; absent: 2 * tau
+  std::optional<double> adaptive_sum;     // >= 0; absent: target / (1 - decay)
+  std::optional<double> adaptive_weight;  // >= 0; absent: 1 / (1 - decay)
+};
+
 // One row to sample. Views must outlive the call.
 struct RowInput {
   LogitsRow logits;  // with `candidates`, only its vocab_size
@@ -73,6 +80,8 @@ struct RowInput {
   // Absent: everything is allowed.
   std::optional<std::span<const std::byte>> allowed_mask;
   History history;
+  std::optional<int32_t> output_count;  // absent: what the history has
+  SamplerState state;
   RandomKey key;
   int32_t sample_count = 1;  // [1, kMaxSampleCount]
 };
@@ -82,10 +91,11 @@ struct TokenLogprob {
   float logprob = 0;  // nats, <= 0
 };
 
-// One token drawn from a row. Everything from `logprob` on is filled only for rows that asked
-// (Params::WantsDetail).
+// One token drawn from a row. `state` is filled if Params::HasState, everything from `logprob` on
+// only for rows that asked (Params::WantsDetail).
 struct Draw {
   int32_t token_id = -1;
+  SamplerState state;  // after this token
   float logprob = 0;
   std::vector<TokenLogprob> top_logprobs;        // highest first, ties lowest id first
   std::vector<TokenLogprob> requested_logprobs;  // in the order of Params::logprob_ids

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,17 @@ std::span<const int32_t> CheckedHistory(const RepeatedField<int32_t>& ids, const
   return {ids.data(), static_cast<size_t>(ids.size())};
 }
 
+// The parameter that counts cannot serve, or null.
+const char* FindNeedOfOrder(const sampling::Params& params) {
+  const auto is_long = [](const sampling::TokenSequence& sequence) { return sequence.size() > 1; };
+  if (params.penalty_last_n > 0) return "penalty_last_n > 0";
+  if (params.dry_multiplier != 0) return "DRY";
+  if (params.repetition_penalty_slope != 1) return "repetition_penalty_slope";
+  if (params.no_repeat_ngram_size > 0) return "no_repeat_ngram_size";
+  if (std::ranges::any_of(params.bad_token_sequences, is_long)) return "bad_token_sequences";
+  return nullptr;
+}
+
 std::vector<sampling::TokenCount> ConvertTokenCounts(const v1::RowSpec& spec,
                                                      const std::string& path, int32_t vocab_size,
                                                      const sampling::Params* params,
@@ -31,9 +43,10 @@ std::vector<sampling::TokenCount> ConvertTokenCounts(const v1::RowSpec& spec,
   if (!spec.prompt_ids().empty() || !spec.output_ids().empty()) {
     violations.Add(name, "token_counts must not stand beside prompt_ids or output_ids");
   }
-  if (params != nullptr && (params->penalty_last_n > 0 || params->dry_multiplier != 0)) {
-    violations.Add(
-        name, "token_counts have no order: penalty_last_n > 0 and DRY need prompt_ids, output_ids");
+  const char* const need = params != nullptr ? FindNeedOfOrder(*params) : nullptr;
+  if (need != nullptr) {
+    violations.Add(name, absl::StrCat("token_counts have no order: ", need,
+                                      " goes by prompt_ids and output_ids"));
   }
   for (int i = 0; i < spec.token_counts_size(); ++i) {
     const v1::TokenCount& count = spec.token_counts(i);
@@ -76,6 +89,30 @@ std::optional<std::span<const std::byte>> ConvertMask(const v1::RowSpec& spec,
   return std::span(reinterpret_cast<const std::byte*>(mask.data()), mask.size());
 }
 
+sampling::SamplerState ConvertState(const v1::SamplerState& proto, const std::string& path,
+                                    Violations& violations) {
+  sampling::SamplerState state;
+  if (proto.has_mirostat_mu()) {
+    state.mirostat_mu = proto.mirostat_mu();
+    if (!std::isfinite(proto.mirostat_mu())) {
+      violations.Add(path + ".mirostat_mu", "mirostat_mu must be finite");
+    }
+  }
+  if (proto.has_adaptive_sum()) {
+    state.adaptive_sum = proto.adaptive_sum();
+    if (!(std::isfinite(proto.adaptive_sum()) && proto.adaptive_sum() >= 0)) {
+      violations.Add(path + ".adaptive_sum", "adaptive_sum must be finite and >= 0.0");
+    }
+  }
+  if (proto.has_adaptive_weight()) {
+    state.adaptive_weight = proto.adaptive_weight();
+    if (!(std::isfinite(proto.adaptive_weight()) && proto.adaptive_weight() >= 0)) {
+      violations.Add(path + ".adaptive_weight", "adaptive_weight must be finite and >= 0.0");
+    }
+  }
+  return state;
+}
+
 uint64_t DrawSeed() {
   static thread_local std::random_device device;
   return std::uniform_int_distribution<uint64_t>()(device);
@@ -99,6 +136,13 @@ void ConvertRow(const v1::RowSpec& spec, const std::string& path, Batch& batch, 
     violations.Add(path + ".sample_count",
                    absl::StrCat("sample_count must be in [0, ", sampling::kMaxSampleCount, "]"));
   }
+  if (spec.has_output_count()) {
+    row.input.output_count = spec.output_count();
+    if (spec.output_count() < 0) {
+      violations.Add(path + ".output_count", "output_count must be >= 0");
+    }
+  }
+  row.input.state = ConvertState(spec.sampler_state(), path + ".sampler_state", violations);
   row.params_index = spec.params_index();
   row.input.key = {.seed = spec.has_seed() ? spec.seed() : DrawSeed(),
                    .position = static_cast<uint64_t>(spec.position())};

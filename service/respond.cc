@@ -64,6 +64,12 @@ void FillDetail(const sampling::Draw& draw, v1::RowDetail& detail) {
   detail.set_greedy(draw.greedy);
 }
 
+void FillState(const sampling::SamplerState& from, v1::SamplerState& to) {
+  if (from.mirostat_mu) to.set_mirostat_mu(*from.mirostat_mu);
+  if (from.adaptive_sum) to.set_adaptive_sum(*from.adaptive_sum);
+  if (from.adaptive_weight) to.set_adaptive_weight(*from.adaptive_weight);
+}
+
 }  // namespace
 
 void FillResponse(const Batch& batch, std::span<const sampling::RowResult> results,
@@ -81,9 +87,11 @@ void FillResponse(const Batch& batch, std::span<const sampling::RowResult> resul
       for (int32_t i = 0; i < asked.input.sample_count; ++i) response.add_token_ids(-1);
       continue;
     }
-    const bool wants_detail = batch.params[asked.params_index].WantsDetail();
+    const sampling::Params& params = batch.params[asked.params_index];
+    const bool wants_detail = params.WantsDetail();
     for (size_t i = 0; i < result.draws.size(); ++i) {
       response.add_token_ids(result.draws[i].token_id);
+      if (params.HasState()) FillState(result.draws[i].state, *response.add_sampler_states());
       if (!wants_detail) continue;
       v1::RowDetail& detail = *response.add_details();
       detail.set_row(static_cast<int32_t>(row));

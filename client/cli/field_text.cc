@@ -87,19 +87,25 @@ absl::Status PutText(const std::string& text, const FieldDescriptor& field, Mess
   }
 }
 
-// "5:-100" into the fields of a new element, in the order of their declaration.
+// Whether a message is nothing but a list, as TokenSequence is.
+bool IsList(const Descriptor& type) {
+  return type.field_count() == 1 && type.field(0)->is_repeated();
+}
+
+// "5:-100" into the fields of a new element, in the order of their declaration, or "5:6:7" into its
+// list.
 absl::Status AddMessage(const std::string& text, const FieldDescriptor& field, Message& message) {
   const Descriptor& type = *field.message_type();
   const std::vector<std::string> parts = absl::StrSplit(text, ':');
-  if (static_cast<int>(parts.size()) != type.field_count()) {
+  const bool is_list = IsList(type);
+  if (!is_list && static_cast<int>(parts.size()) != type.field_count()) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text, "\" is not of the form ", FieldSyntax(field)));
   }
   Message& element = *message.GetReflection()->AddMessage(&message, &field);
-  for (int i = 0; i < type.field_count(); ++i) {
-    if (absl::Status status = PutText(parts[i], *type.field(i), element); !status.ok()) {
-      return status;
-    }
+  for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
+    const FieldDescriptor& part = *type.field(is_list ? 0 : i);
+    if (absl::Status status = PutText(parts[i], part, element); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -114,6 +120,8 @@ std::string ValueSyntax(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_ENUM:
       return EnumChoices(*field.enum_type(), "|");
     case FieldDescriptor::CPPTYPE_MESSAGE: {
+      if (IsList(*field.message_type()))
+        return ValueSyntax(*field.message_type()->field(0)) + ":...";
       std::string syntax;
       for (int i = 0; i < field.message_type()->field_count(); ++i) {
         absl::StrAppend(&syntax, i == 0 ? "" : ":",

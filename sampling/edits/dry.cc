@@ -1,28 +1,59 @@
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "sampling/edits.h"
+#include "sampling/profile.h"
 
 namespace tokendraw::sampling {
 namespace {
 
-// The window in reverse: newest token first.
-void ReverseWindow(const History& history, int32_t last_n, std::vector<int32_t>& tokens) {
-  tokens.assign(history.prompt_ids.begin(), history.prompt_ids.end());
-  tokens.insert(tokens.end(), history.output_ids.begin(), history.output_ids.end());
-  std::reverse(tokens.begin(), tokens.end());
-  if (last_n >= 0 && static_cast<size_t>(last_n) < tokens.size()) tokens.resize(last_n);
+// Breakers of one token to buffers.breakers, ascending; the others to buffers.breaker_sequences, in
+// lexicographic order.
+void SortBreakers(const Params& params, EditBuffers& buffers) {
+  buffers.breakers.assign(params.dry_breaker_ids.begin(), params.dry_breaker_ids.end());
+  buffers.breaker_sequences.clear();
+  for (const TokenSequence& sequence : params.dry_breaker_sequences) {
+    if (sequence.size() == 1) {
+      buffers.breakers.push_back(sequence[0]);
+    } else {
+      buffers.breaker_sequences.emplace_back(sequence);
+    }
+  }
+  std::ranges::sort(buffers.breakers);
+  std::ranges::sort(buffers.breaker_sequences, std::ranges::lexicographical_compare);
 }
 
-// Z function: z[i] = length of the longest common beginning of `s` and of `s` from i on.
-void FindCommonBeginnings(std::span<const int32_t> s, std::vector<size_t>& z) {
-  z.assign(s.size(), 0);
-  size_t left = 0, right = 0;  // the match [left, right) that reaches farthest
-  for (size_t i = 1; i < s.size(); ++i) {
-    if (i < right) z[i] = std::min(right - i, z[i - left]);
-    while (i + z[i] < s.size() && s[z[i]] == s[i + z[i]]) ++z[i];
-    if (i + z[i] > right) left = i, right = i + z[i];
+bool IsBreaker(const EditBuffers& buffers, int32_t id) {
+  return std::ranges::binary_search(buffers.breakers, id);
+}
+
+// Length of the longest sequence that lies in the window from its i-th newest token on, or 0. What
+// begins alike is side by side, the shorter first: each token leaves a part of what is left.
+size_t LongestSequenceAt(const EditBuffers& buffers, size_t i) {
+  std::span<const std::span<const int32_t>> left = buffers.breaker_sequences;
+  size_t longest = 0;
+  for (size_t place = 0; place <= i && !left.empty(); ++place) {
+    const auto ended = std::ranges::partition_point(
+        left, [=](const auto& sequence) { return sequence.size() <= place; });
+    const auto same =
+        std::ranges::equal_range(ended, left.end(), buffers.newest_first[i - place], {},
+                                 [=](const auto& sequence) { return sequence[place]; });
+    left = {same.begin(), same.end()};
+    if (!left.empty() && left.front().size() == place + 1) longest = place + 1;
   }
+  return longest;
+}
+
+// How many tokens come after the breaker that begins last: after its last token. All, if there is
+// none.
+size_t CountAfterBreaker(const EditBuffers& buffers) {
+  for (size_t i = 0; i < buffers.newest_first.size(); ++i) {
+    const size_t longest = LongestSequenceAt(buffers, i);
+    if (longest > 0) return i + 1 - longest;
+    if (IsBreaker(buffers, buffers.newest_first[i])) return i;
+  }
+  return buffers.newest_first.size();
 }
 
 // multiplier * base^exponent for exponent = 0 .. max_exponent, rounded to float32 once. Past the
@@ -44,26 +75,23 @@ void ComputePenalties(float multiplier, float base, size_t max_exponent,
 void FindDryPenalties(const Params& params, const History& history, EditBuffers& buffers) {
   buffers.dry_penalties.clear();
   if (params.dry_multiplier == 0) return;
-  std::vector<int32_t>& newest_first = buffers.newest_first;
-  ReverseWindow(history, params.dry_penalty_last_n, newest_first);
-  buffers.breakers.assign(params.dry_breaker_ids.begin(), params.dry_breaker_ids.end());
-  std::sort(buffers.breakers.begin(), buffers.breakers.end());
-  const auto is_breaker = [&](int32_t id) {
-    return std::binary_search(buffers.breakers.begin(), buffers.breakers.end(), id);
-  };
-  const auto first_breaker = std::find_if(newest_first.begin(), newest_first.end(), is_breaker);
-  const auto longest = static_cast<size_t>(first_breaker - newest_first.begin());
+  ReverseHistory(history, params.dry_penalty_last_n, buffers);
+  SortBreakers(params, buffers);
+  const int32_t most = RulesOf(params.profile).longest_dry_match;
+  const size_t after_breaker = CountAfterBreaker(buffers);
+  const size_t longest = most > 0 ? std::min<size_t>(after_breaker, most) : after_breaker;
   const auto allowed = static_cast<size_t>(params.dry_allowed_length);
   if (longest < allowed) return;
+  FindRepeats(buffers);
 
   using Match = EditBuffers::Match;
   std::vector<Match>& matches = buffers.matches;
   matches.clear();
-  FindCommonBeginnings(newest_first, buffers.common);
+  const std::vector<int32_t>& newest_first = buffers.newest_first;
   size_t max_length = 0;
   for (size_t i = 1; i < newest_first.size(); ++i) {
     const size_t length = std::min(buffers.common[i], longest);
-    if (length < allowed || is_breaker(newest_first[i - 1])) continue;
+    if (length < allowed || IsBreaker(buffers, newest_first[i - 1])) continue;
     matches.push_back({newest_first[i - 1], length});
     max_length = std::max(max_length, length);
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "sampling/edits.h"
@@ -6,9 +7,19 @@
 namespace tokendraw::sampling {
 namespace {
 
+constexpr float kLargest = std::numeric_limits<float>::max();
+
 // The last min(n, size) elements.
 std::span<const int32_t> Last(std::span<const int32_t> ids, size_t n) {
   return ids.last(std::min(n, ids.size()));
+}
+
+// r^count, at most the largest float and at least the smallest normal one. r > 0.
+float Power(float r, int64_t count) {
+  const double smallest = std::numeric_limits<float>::min();
+  const double log_r = Log(std::max<double>(r, smallest));
+  const double log_power = std::clamp(static_cast<double>(count) * log_r, -87.0, 88.0);
+  return static_cast<float>(log_power <= 0 ? Exp(log_power) : 1 / Exp(-log_power));
 }
 
 }  // namespace
@@ -39,14 +50,35 @@ void CountHistory(const History& history, int32_t last_n, EditBuffers& buffers) 
   }
 }
 
-// Once per distinct id: x > 0 ? x / r : x * r.
-void ApplyRepetitionPenalty(float repetition_penalty, std::span<const TokenCount> counts,
+void FindOlderTokens(const History& history, int32_t last_n, EditBuffers& buffers) {
+  ReverseHistory(history, last_n, buffers);
+  std::vector<int32_t>& window = buffers.newest_first;
+  const auto split = window.end() - static_cast<std::ptrdiff_t>(window.size() / 2);
+  std::sort(window.begin(), split);
+  std::sort(split, window.end());
+  buffers.older.clear();
+  std::unique_copy(split, window.end(), std::back_inserter(buffers.older));
+  std::erase_if(buffers.older,
+                [&](int32_t id) { return std::binary_search(window.begin(), split, id); });
+}
+
+// Once per distinct id: x > 0 ? x / r : x * r, where r > 1 is 1 + (r - 1) * slope if `older`, and
+// r^count instead of r if it is once per occurrence.
+void ApplyRepetitionPenalty(float repetition_penalty, float slope, Repetition rule,
+                            std::span<const TokenCount> counts, std::span<const int32_t> older,
                             Patches& row) {
   if (repetition_penalty == 1) return;
+  const float scaled = std::min(1 + (repetition_penalty - 1) * slope, kLargest);
+  const float of_older = repetition_penalty > 1 ? scaled : repetition_penalty;
   for (const TokenCount& count : counts) {
     if (count.output_count == 0 && count.prompt_count == 0) continue;
+    const bool is_older = std::ranges::binary_search(older, count.token_id);
+    float r = is_older ? of_older : repetition_penalty;
+    if (rule == Repetition::kOncePerOccurrence) {
+      r = Power(r, int64_t{count.output_count} + count.prompt_count);
+    }
     float& x = row.logit(count.token_id);
-    x = x > 0 ? x / repetition_penalty : x * repetition_penalty;
+    x = x > 0 ? x / r : x * r;
   }
 }
 

@@ -7,8 +7,6 @@
 namespace tokendraw::sampling {
 namespace {
 
-constexpr float kLowestFinite = std::numeric_limits<float>::lowest();
-
 // A cut by mass is first looked for among tokens as large as the largest of so many blocks, then as
 // far out as a sample of so many blocks tells, with some margin.
 constexpr size_t kHeadBlocks = 64;
@@ -77,17 +75,19 @@ double Support::FirstReach(double inside, double sum, double center) {
   return sampled_inside > 0 ? selection_.AtMass(keys, weights, sampled_inside, 1).key : 0;
 }
 
-void Support::KeepWhileMassBefore(double mass, const Order& order, int32_t min_keep) {
+void Support::KeepWhileMassBefore(double mass, const Order& order, int32_t min_keep, MassCut cut) {
   const auto least = static_cast<size_t>(min_keep);
   const double sum = listed_ ? SumExp() : ListBeginning(mass, order, least);
   const std::span<const double> weights = Weights();
   const std::span<const double> keys = Keys(order);
-  const Cut cut = selection_.AtMass(keys, weights, mass * sum, least);
+  const double below = cut == MassCut::kUpTo ? std::nextafter(mass * sum, HUGE_VAL) : mass * sum;
+  Cut last = selection_.AtMass(keys, weights, below, least);
   if (is_open()) {
-    const bool is_in_list = list_sum_ >= mass * sum && list_.size >= least;
-    if (!is_in_list || !IsBeforeOutside(cut.key, order)) return Undecide();
+    const bool is_in_list = list_sum_ >= below && list_.size >= least;
+    if (!is_in_list || !IsBeforeOutside(last.key, order)) return Undecide();
   }
-  KeepUpTo(cut, keys);
+  if (cut == MassCut::kBelowWithEqual) last.index = keys.size() - 1;
+  KeepUpTo(last, keys);
 }
 
 }  // namespace tokendraw::sampling

@@ -31,6 +31,8 @@ void Support::Reset(const Candidates& row) {
   max_ = ListMax(list_.logits());
   tempering_ = {};
   tempered_ = false;
+  reshaped_ = false;
+  origin_ = 0;
   weights_valid_ = false;
   outside_ = row.outside();
   undecided_ = false;

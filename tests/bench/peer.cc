@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sampling/profile.h"
+
 namespace tokendraw::bench {
 namespace {
 
@@ -51,7 +53,7 @@ PeerApi::PeerApi(const std::string& path) {
 PeerChain::PeerChain(const PeerApi& api, const Chain& chain, int32_t vocab_size)
     : api_(&api), chain_(api.chain_init({.no_perf = true}), api.free) {
   AddEdits(chain, vocab_size);
-  if (chain.params.IsGreedy()) {
+  if (IsGreedy(chain.params)) {
     Add(api.init_greedy());
   } else {
     for (const Filter filter : chain.params.chain) AddFilter(filter, chain.params);
@@ -82,8 +84,6 @@ void PeerChain::AddFilter(Filter filter, const Params& params) {
         Add(api_->init_top_n_sigma(static_cast<float>(params.top_n_sigma)));
       }
       break;
-    case Filter::kPLess:  // llama.cpp has none, and no chain here uses it
-      break;
     case Filter::kTypicalP:
       if (params.typical_p < 1) {
         Add(api_->init_typical(static_cast<float>(params.typical_p), kMinKeep));
@@ -106,6 +106,8 @@ void PeerChain::AddFilter(Filter filter, const Params& params) {
       break;
     case Filter::kMinP:
       if (params.min_p > 0) Add(api_->init_min_p(static_cast<float>(params.min_p), kMinKeep));
+      break;
+    default:  // no chain here uses it
       break;
   }
 }

@@ -39,6 +39,27 @@ _OUT_OF_RANGE = [
     ('dry_base', 0.99, 'dry_base must be finite and >= 1.0'),
     ('dry_allowed_length', 0, 'dry_allowed_length must be >= 1'),
     ('dry_penalty_last_n', -2, 'dry_penalty_last_n must be >= -1'),
+    ('dynatemp_range', -0.1, 'dynatemp_range must be finite and >= 0.0'),
+    ('dynatemp_exponent', 0, 'dynatemp_exponent must be finite and > 0.0'),
+    ('smoothing_factor', -1, 'smoothing_factor must be finite and >= 0.0'),
+    ('smoothing_curve', 3.01, 'smoothing_curve must be in [1.0, 3.0]'),
+    ('top_a', 1.01, 'top_a must be in [0.0, 1.0]'),
+    ('tfs_z', -0.01, 'tfs_z must be in [0.0, 1.0]'),
+    ('epsilon_cutoff', 1, 'epsilon_cutoff must be in [0.0, 1.0)'),
+    ('eta_cutoff', 1, 'eta_cutoff must be in [0.0, 1.0)'),
+    ('top_h', 1.01, 'top_h must be in [0.0, 1.0]'),
+    ('mirostat', 3, 'mirostat must be in [0, 2]'),
+    ('mirostat_tau', -1, 'mirostat_tau must be finite and >= 0.0'),
+    ('mirostat_eta', 'NaN', 'mirostat_eta must be finite and >= 0.0'),
+    ('adaptive_target', -0.5, 'adaptive_target must be -1.0 or in [0.0, 1.0]'),
+    ('adaptive_decay', 1, 'adaptive_decay must be in [0.0, 0.99]'),
+    (
+        'repetition_penalty_slope',
+        -1,
+        'repetition_penalty_slope must be finite and >= 0.0',
+    ),
+    ('no_repeat_ngram_size', -1, 'no_repeat_ngram_size must be >= 0'),
+    ('min_tokens', -1, 'min_tokens must be >= 0'),
 ]
 
 

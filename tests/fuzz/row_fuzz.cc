@@ -20,7 +20,8 @@ void Require(bool condition) {
 bool Same(const Draw& a, const Draw& b) {
   return a.token_id == b.token_id && a.logprob == b.logprob && a.kept_count == b.kept_count &&
          a.kept_ids == b.kept_ids && a.kept_mass == b.kept_mass && a.xtc_applied == b.xtc_applied &&
-         a.greedy == b.greedy;
+         a.greedy == b.greedy && a.state.mirostat_mu == b.state.mirostat_mu &&
+         a.state.adaptive_sum == b.state.adaptive_sum;
 }
 
 void RequireSame(const RowResult& a, const RowResult& b) {
@@ -41,6 +42,15 @@ std::vector<int32_t> PickIds(FuzzedDataProvider& data, int32_t vocab_size) {
   return ids;
 }
 
+std::vector<TokenSequence> PickSequences(FuzzedDataProvider& data, int32_t vocab_size) {
+  std::vector<TokenSequence> sequences(data.ConsumeIntegralInRange<size_t>(0, 4));
+  for (TokenSequence& sequence : sequences) {
+    sequence = PickIds(data, vocab_size);
+    sequence.resize(std::max<size_t>(sequence.size(), 1));
+  }
+  return sequences;
+}
+
 Params PickParams(FuzzedDataProvider& data, int32_t vocab_size) {
   Params params;
   for (const ParamRule& rule : ParamRules()) {
@@ -52,6 +62,8 @@ Params PickParams(FuzzedDataProvider& data, int32_t vocab_size) {
         params);
   }
   params.p_less = data.ConsumeBool();
+  params.p_less_norm = data.ConsumeBool();
+  params.profile = static_cast<Profile>(data.ConsumeIntegralInRange<int32_t>(0, 6));
   TurnOffBrokenRules(params);
   for (size_t i = params.chain.size(); i > 1; --i) {
     std::swap(params.chain[i - 1], params.chain[data.ConsumeIntegralInRange<size_t>(0, i - 1)]);
@@ -65,6 +77,10 @@ Params PickParams(FuzzedDataProvider& data, int32_t vocab_size) {
   }
   params.xtc_protected_ids = PickIds(data, vocab_size);
   params.dry_breaker_ids = PickIds(data, vocab_size);
+  params.dry_breaker_sequences = PickSequences(data, vocab_size);
+  params.bad_token_sequences = PickSequences(data, vocab_size);
+  params.stop_ids = PickIds(data, vocab_size);
+  if (data.ConsumeBool()) params.allowed_ids = PickIds(data, vocab_size);
   params.return_kept = true;
   params.logprobs = LogprobMode::kProcessed;
   return params;
@@ -109,6 +125,7 @@ void Fuzz(FuzzedDataProvider& data) {
       Require(draw.kept_count == static_cast<int32_t>(draw.kept_ids.size()));
       Require(std::binary_search(draw.kept_ids.begin(), draw.kept_ids.end(), draw.token_id));
       const auto id = static_cast<size_t>(draw.token_id);
+      Require(params.allowed_ids.empty() || std::ranges::count(params.allowed_ids, draw.token_id));
       Require(!masked || std::to_integer<bool>(mask[id / 8] >> (id % 8) & std::byte{1}));
     }
   }

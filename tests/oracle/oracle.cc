@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "sampling/profile.h"
 #include "tests/oracle/philox.h"
 #include "tests/oracle/steps.h"
 
@@ -71,19 +72,32 @@ OracleDraw DrawOnce(const Params& params, const RowInput& row, uint32_t sample_i
                     std::vector<Token> tokens) {
   OracleDraw draw;
   draw.margins.fill(1.0);
-  draw.greedy = params.temperature == 0 || params.top_k == 1;
+  draw.greedy = sampling::IsGreedy(params);
+  const sampling::Rules& rules = sampling::RulesOf(params.profile);
+  const bool is_constrained = row.allowed_mask || !params.allowed_ids.empty();
+  const double coin = Uniform(row.key.seed, row.key.position, 1, sample_index, 0);
+  const bool may_equal = rules.xtc.coin_may_equal && params.xtc_probability > 0;
+  const bool xtc_acts =
+      !(params.xtc_skip_constrained && is_constrained) &&
+      (coin < params.xtc_probability || (may_equal && coin == params.xtc_probability));
+  const bool has_xtc = std::count(params.chain.begin(), params.chain.end(), Filter::kXtc) > 0;
+  Shape shape;
+  const auto apply = [&](Filter filter) {
+    draw.margins[static_cast<size_t>(filter)] =
+        ApplyFilter(filter, params, row, xtc_acts, shape, tokens, draw.xtc_applied);
+  };
   if (draw.greedy) {
+    if (rules.greedy == sampling::Greedy::kTemperatureOrTopKButXtc && has_xtc) apply(Filter::kXtc);
     draw.token_id = Greedy(tokens);
     if (params.temperature != 0) tokens = {{draw.token_id, 0.0}};
   } else {
-    const double coin = Uniform(row.key.seed, row.key.position, 1, sample_index, 0);
-    bool tempered = false;
-    for (const Filter filter : params.chain) {
-      draw.margins[static_cast<size_t>(filter)] = ApplyFilter(
-          filter, params, coin < params.xtc_probability, tempered, tokens, draw.xtc_applied);
-      if (filter == Filter::kTemperature) tempered = true;
+    for (const Filter filter : params.chain) apply(filter);
+    std::vector<Token> drawn_from = tokens;
+    if (params.adaptive_target >= 0 && !params.chain.empty() &&
+        params.chain.back() == Filter::kAdaptiveP) {
+      AdaptiveP(params, row, drawn_from);
     }
-    draw.token_id = GumbelMax(tokens, row, sample_index);
+    draw.token_id = GumbelMax(drawn_from, row, sample_index);
   }
   for (const Token& token : tokens) draw.kept_ids.push_back(token.id);
   return draw;

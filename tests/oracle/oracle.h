@@ -16,7 +16,7 @@ namespace tokendraw::oracle {
 // A decision counts as certain when its quantity is farther than this (relative) from its cut.
 inline constexpr double kMargin = 1e-6;
 
-inline constexpr size_t kFilterCount = 8;
+inline constexpr size_t kFilterCount = 17;
 
 struct OracleDraw {
   int32_t token_id = -1;

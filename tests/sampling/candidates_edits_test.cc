@@ -1,4 +1,4 @@
-// Bias, penalties and mask on candidates, and on tokens that are not among them.
+// Bias, bans, penalties and mask on candidates, and on tokens that are not among them.
 #include "tests/sampling/candidates_testing.h"
 #include "tests/sampling/testing.h"
 
@@ -86,6 +86,29 @@ TEST(CandidatesEditsTest, BiasOfOthers) {
   ExpectNeedsRow(params, InputOf(row), reduced);
   params = {.p_less = true, .logit_bias = {{500, -3.0f}}};
   ExpectNeedsRow(params, InputOf(row), reduced);
+}
+
+// Bans take candidates out as a bias of -inf does; of the others they take at most their mass.
+TEST(CandidatesEditsTest, Bans) {
+  const Row row = SortedRow();
+  RowInput input = InputOf(row);
+  const IdList history = {0, 7, 400, 0};
+  input.history.output_ids = history;
+  const Reduced reduced = Reduce(row, 300);
+  const Params bans[] = {{.no_repeat_ngram_size = 1},
+                         {.no_repeat_ngram_size = 2},
+                         {.bad_token_sequences = {{7, 400, 0, 1}, {2}, {450}}},
+                         {.min_tokens = 5, .stop_ids = {0, 3, 500}}};
+  for (Params params : bans) {
+    params.top_p = 0.5;
+    EXPECT_GT(KeptIds(params, input).size(), 1u);
+    ExpectDecided(params, input, reduced);
+    params.temperature = 0;
+    ExpectDecided(params, input, reduced);
+  }
+  ExpectNeedsRow({.typical_p = 0.8, .no_repeat_ngram_size = 1}, input, reduced);
+  ExpectDecided({.typical_p = 0.8, .no_repeat_ngram_size = 2}, input, reduced);
+  ExpectNeedsRow({.temperature = 0, .bad_token_sequences = {{0}, {1}}}, input, Reduce(row, 2));
 }
 
 // Others are not only below a floor that is above the mean, but around it.

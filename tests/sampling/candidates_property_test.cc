@@ -69,8 +69,10 @@ RandomCase MakeCase(uint32_t i, int32_t vocab_size) {
   if (i % 2 == 0) {
     params.repetition_penalty = 1, params.frequency_penalty = params.presence_penalty = 0;
     params.dry_multiplier = 0;
+    params.no_repeat_ngram_size = params.min_tokens = 0;
+    params.bad_token_sequences.clear();
     if (i % 4 == 0) params.logit_bias.clear();
-    if (i % 3 != 0) test_case.mask.clear();
+    if (i % 3 != 0) test_case.mask.clear(), params.allowed_ids.clear();
   }
   return test_case;
 }

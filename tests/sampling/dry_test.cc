@@ -94,6 +94,69 @@ TEST(DryTest, BreakersEndAMatchAndAreNeverPenalised) {
   EXPECT_EQ(Loss(params, {1, 2, 3, 9, 1, 2}), Only(3, 0.75f));     // outside the match
 }
 
+// The rules of llama.cpp.
+TEST(DryTest, BreakersMayBeSequences) {
+  Params params{.dry_multiplier = 1, .dry_base = 2, .dry_allowed_length = 1};
+  const auto loss = [&](const std::vector<TokenSequence>& breakers, const IdList& history) {
+    params.dry_breaker_sequences = breakers;
+    return Loss(params, history);
+  };
+  const IdList history = {1, 2, 3, 4, 1, 2, 3};
+  EXPECT_EQ(loss({}, history), Only(4, 4));
+  EXPECT_EQ(loss({{2}}, history), Only(4, 1));     // the 3 after it
+  EXPECT_EQ(loss({{2, 3}}, history), kNone);       // nothing after it
+  EXPECT_EQ(loss({{1, 2}}, history), Only(4, 1));  // the 3 after it
+  EXPECT_EQ(loss({{1}}, history), Only(4, 2));
+  EXPECT_EQ(loss({{4}}, history), kNone);             // a single breaker itself
+  EXPECT_EQ(loss({{4, 6}}, history), Only(4, 4));     // it only begins one
+  EXPECT_EQ(loss({{3, 4}}, history), Only(4, 4));     // the 1 2 3 after it
+  EXPECT_EQ(loss({{3, 4, 1}}, history), Only(4, 2));  // the 2 3 after it
+  EXPECT_EQ(loss({{2, 4}, {3, 1}}, history), Only(4, 4));
+  EXPECT_EQ(loss({{3, 4}}, {1, 2, 3, 4, 5, 1, 2, 3, 4, 5}), Only(1, 1));
+  EXPECT_EQ(loss({}, {1, 2, 3, 3, 2, 3, 7, 1, 2, 3}), (Row{0, 0, 1, 4, 0, 0, 0, 2, 0, 0}));
+}
+
+TEST(DryTest, TheLongestBreakerThatBeginsLastCounts) {
+  Params params{.dry_multiplier = 1, .dry_base = 2, .dry_allowed_length = 1};
+  const auto loss = [&](const std::vector<TokenSequence>& breakers) {
+    params.dry_breaker_sequences = breakers;
+    return Loss(params, {1, 2, 3, 4, 5, 9, 1, 2, 3, 4, 5})[9];
+  };
+  EXPECT_EQ(loss({}), 16);
+  EXPECT_EQ(loss({{2}}), 4);
+  EXPECT_EQ(loss({{2}, {2, 3}}), 2);
+  EXPECT_EQ(loss({{2, 3, 4}, {2}, {2, 3}}), 1);
+  EXPECT_EQ(loss({{2, 3, 5}, {2}}), 4);
+  EXPECT_EQ(loss({{2, 3, 4, 5, 6}, {2, 3}}), 2);  // the first would end in the future
+  EXPECT_EQ(loss({{2, 3, 4}, {3}}), 2);           // 3 begins later, though it ends earlier
+  EXPECT_EQ(loss({{1, 2, 3, 4}, {2}}), 4);
+  EXPECT_EQ(loss({{2, 3, 4, 5}}), 0);
+  params.dry_breaker_ids = {3};
+  EXPECT_EQ(loss({{2, 3, 4}}), 2);
+  EXPECT_EQ(loss({{3, 4}}), 1);
+}
+
+TEST(DryTest, ABreakerLiesInTheWindowAsAWhole) {
+  Params params{.dry_multiplier = 1, .dry_base = 2, .dry_allowed_length = 1};
+  params.dry_breaker_sequences = {{7, 6, 6}};
+  const IdList history = {7, 6, 6, 6};  // the newest 6 alone is after it
+  EXPECT_EQ(Loss(params, history)[6], 1);
+  params.dry_penalty_last_n = 3;
+  EXPECT_EQ(Loss(params, history)[6], 2);
+}
+
+TEST(DryTest, SingleBreakersMayBeGivenEitherWay) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    IdList history(30);
+    for (int32_t& id : history) id = static_cast<int32_t>(random() % 4);
+    Params ids = Dry(1), sequences = Dry(1);
+    ids.dry_breaker_ids = {3, 2};
+    sequences.dry_breaker_sequences = {{2}, {3}, {2}};
+    ASSERT_EQ(Loss(ids, history), Loss(sequences, history)) << seed;
+  }
+}
+
 TEST(DryTest, OffAndCountsChangeNothing) {
   Params params = Dry();
   params.dry_multiplier = 0;

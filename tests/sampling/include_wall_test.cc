@@ -21,6 +21,8 @@ const std::map<std::string, std::set<std::string>>& Arrows() {
   static const std::map<std::string, std::set<std::string>> kArrows = {
       {"types", {}},
       {"params", {}},
+      {"rules", {}},
+      {"profile", {"params", "rules"}},
       {"row_bytes", {"types"}},
       {"kernels", {"row_bytes", "types"}},
       {"noise", {"kernels", "types"}},
@@ -28,13 +30,18 @@ const std::map<std::string, std::set<std::string>>& Arrows() {
       {"selection", {"kernels"}},
       {"patches", {"kernels", "types"}},
       {"candidates", {"kernels", "patches", "types"}},
-      {"support", {"candidates", "kernels", "row", "selection"}},
-      {"filters", {"support", "kernels"}},
-      {"edits", {"params", "patches", "types"}},
-      {"chain", {"candidates", "filters", "edits", "params", "patches", "row", "support", "types"}},
-      {"draw", {"kernels", "noise", "params", "support", "types"}},
+      {"support", {"candidates", "kernels", "row", "rules", "selection"}},
+      {"filters", {"support", "kernels", "rules"}},
+      {"edits", {"kernels", "params", "patches", "profile", "rules", "types"}},
+      {"state", {"kernels", "params", "types"}},
+      {"chain",
+       {"candidates", "filters", "edits", "params", "patches", "profile", "row", "state", "support",
+        "types"}},
+      {"draw", {"kernels", "noise", "params", "profile", "support", "types"}},
       {"report", {"kernels", "params", "support", "types"}},
-      {"sampler", {"candidates", "params", "chain", "draw", "report", "row", "support", "types"}},
+      {"sampler",
+       {"candidates", "params", "chain", "draw", "kernels", "profile", "report", "row", "state",
+        "support", "types"}},
   };
   return kArrows;
 }
@@ -79,7 +86,7 @@ bool MayInclude(const std::string& file, const std::string& header) {
   }
   if (StartsWith(file, "service/")) {
     static const std::set<std::string> kOpen = {"sampling/types.h", "sampling/params.h",
-                                                "sampling/sampler.h"};
+                                                "sampling/profile.h", "sampling/sampler.h"};
     if (StartsWith(header, "sampling/")) return kOpen.count(header) > 0;
     return !StartsWith(header, "client/");
   }

@@ -76,6 +76,55 @@ const std::map<std::string, Expectation>& Expectations() {
        {"dry_allowed_length must be >= 1", {1, kMaxInt}, {0, -1}, "dry_multiplier", 0}},
       {"dry_penalty_last_n",
        {"dry_penalty_last_n must be >= -1", {-1, 0, kMaxInt}, {-2}, "dry_penalty_last_n", -1}},
+      {"dynatemp_range",
+       {"dynatemp_range must be finite and >= 0.0", {0, 1e308}, {-kTiny}, "dynatemp_range", 0}},
+      {"dynatemp_exponent",
+       {"dynatemp_exponent must be finite and > 0.0", {kTiny, 1e308}, {0}, "dynatemp_range", 0}},
+      {"smoothing_factor",
+       {"smoothing_factor must be finite and >= 0.0", {0, 1e308}, {-kTiny}, "smoothing_factor", 0}},
+      {"smoothing_curve",
+       {"smoothing_curve must be in [1.0, 3.0]",
+        {1, 3},
+        {1 - 0x1p-53, 3 + 0x1p-51},
+        "smoothing_factor",
+        0}},
+      {"top_a", {"top_a must be in [0.0, 1.0]", {0, 1}, {-kTiny, kAboveOne}, "top_a", 0}},
+      {"tfs_z", {"tfs_z must be in [0.0, 1.0]", {0, 1}, {-kTiny, kAboveOne}, "tfs_z", 1}},
+      {"epsilon_cutoff",
+       {"epsilon_cutoff must be in [0.0, 1.0)",
+        {0, kTiny, 1 - 0x1p-53},
+        {-kTiny, 1},
+        "epsilon_cutoff",
+        0}},
+      {"eta_cutoff",
+       {"eta_cutoff must be in [0.0, 1.0)", {0, kTiny, 1 - 0x1p-53}, {-kTiny, 1}, "eta_cutoff", 0}},
+      {"top_h", {"top_h must be in [0.0, 1.0]", {0, 1}, {-kTiny, kAboveOne}, "top_h", 0}},
+      {"mirostat", {"mirostat must be in [0, 2]", {0, 1, 2}, {-1, 3}, "mirostat", 0}},
+      {"mirostat_tau",
+       {"mirostat_tau must be finite and >= 0.0", {0, 1e308}, {-kTiny}, "mirostat", 0}},
+      {"mirostat_eta",
+       {"mirostat_eta must be finite and >= 0.0", {0, 1e308}, {-kTiny}, "mirostat", 0}},
+      {"adaptive_target",
+       {"adaptive_target must be -1.0 or in [0.0, 1.0]",
+        {-1, 0, 1},
+        {-kTiny, -0.5, -2, kAboveOne},
+        "adaptive_target",
+        -1}},
+      {"adaptive_decay",
+       {"adaptive_decay must be in [0.0, 0.99]",
+        {0, 0.99},
+        {-kTiny, 0.991},
+        "adaptive_target",
+        -1}},
+      {"repetition_penalty_slope",
+       {"repetition_penalty_slope must be finite and >= 0.0",
+        {0, 1, kMaxFloat},
+        {-kTinyFloat},
+        "repetition_penalty_slope",
+        1}},
+      {"no_repeat_ngram_size",
+       {"no_repeat_ngram_size must be >= 0", {0, kMaxInt}, {-1}, "no_repeat_ngram_size", 0}},
+      {"min_tokens", {"min_tokens must be >= 0", {0, kMaxInt}, {-1}, "min_tokens", 0}},
   };
   return kTable;
 }
@@ -117,7 +166,7 @@ TEST(ParamsTest, DefaultsBreakNoRuleAndAreOff) {
   EXPECT_EQ(params.xtc_threshold, 0.1);
   EXPECT_EQ(params.dry_base, 1.75f);
   EXPECT_EQ(params.dry_allowed_length, 2);
-  EXPECT_EQ(params.chain.size(), 8u);
+  EXPECT_EQ(params.chain.size(), 17u);
   const Row row = GaussianRow(50, 2, 1);
   EXPECT_EQ(KeptIds(params, row), FirstIds(50));
 }
@@ -183,15 +232,15 @@ TEST(ParamsTest, AllBrokenRulesAreListedInTableOrder) {
   for (size_t i = 0; i < broken.size(); ++i) EXPECT_EQ(broken[i], &ParamRules()[i]);
   TurnOffBrokenRules(params);
   EXPECT_EQ(KeptIds(params, Row{1, 2, 3}), FirstIds(3));
-  EXPECT_FALSE(params.IsGreedy());
+  EXPECT_FALSE(IsGreedy(params));
 }
 
 TEST(ParamsTest, GreedyAndDetail) {
-  EXPECT_FALSE(Params{}.IsGreedy());
-  EXPECT_TRUE(Params{.temperature = 0}.IsGreedy());
-  EXPECT_FALSE(Params{.temperature = 1e-300}.IsGreedy());
-  EXPECT_TRUE(Params{.top_k = 1}.IsGreedy());
-  EXPECT_FALSE(Params{.top_k = 2}.IsGreedy());
+  EXPECT_FALSE(IsGreedy({}));
+  EXPECT_TRUE(IsGreedy({.temperature = 0}));
+  EXPECT_FALSE(IsGreedy({.temperature = 1e-300}));
+  EXPECT_TRUE(IsGreedy({.top_k = 1}));
+  EXPECT_FALSE(IsGreedy({.top_k = 2}));
   EXPECT_FALSE(Params{}.WantsDetail());
   EXPECT_TRUE(Params{.return_kept = true}.WantsDetail());
   EXPECT_TRUE(Params{.logprobs = LogprobMode::kRaw}.WantsDetail());

@@ -52,8 +52,11 @@ TEST(PenaltiesTest, CountsHaveNoOrder) {
   EXPECT_EQ(CountHistory({.token_counts = counts}, 0), (std::vector<TokenCount>{}));
 }
 
-Row Repeated(Row row, float penalty, const std::vector<TokenCount>& counts) {
-  return Edited(row, [&](Patches& edited) { ApplyRepetitionPenalty(penalty, counts, edited); });
+Row Repeated(Row row, float penalty, const std::vector<TokenCount>& counts, float slope = 1,
+             const IdList& older = {}) {
+  return Edited(row, [&](Patches& edited) {
+    ApplyRepetitionPenalty(penalty, slope, Repetition::kOncePerToken, counts, older, edited);
+  });
 }
 
 TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
@@ -64,6 +67,74 @@ TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
   EXPECT_EQ(Repeated(row, 0.5f, all), (Row{6, -1, 0, 5, -kInf}));
   EXPECT_EQ(Repeated(row, 1.5f, {{3, 0, 0}}), row);               // counted zero times
   EXPECT_EQ(Repeated({1}, 3.0f, {{0, 9, 9}}), Row{1.0f / 3.0f});  // once per distinct id
+}
+
+TEST(PenaltiesTest, OlderTokensAreThoseOfTheFirstHalfAlone) {
+  const History history{.prompt_ids = kPrompt, .output_ids = kOutput};  // 3 1 3 2 1 2 2
+  EditBuffers buffers;
+  const auto older = [&](int32_t last_n) {
+    buffers.older = {9};  // as an earlier row left them
+    FindOlderTokens(history, last_n, buffers);
+    return buffers.older;
+  };
+  EXPECT_EQ(older(-1), IdList{3});       // 3 1 3 | 2 1 2 2
+  EXPECT_EQ(older(1 << 30), IdList{3});  // the same
+  EXPECT_EQ(older(6), IdList{3});        // 1 3 2 | 1 2 2
+  EXPECT_EQ(older(5), IdList{3});        // 3 2 | 1 2 2
+  EXPECT_EQ(older(4), IdList{1});        // 2 1 | 2 2
+  EXPECT_EQ(older(3), IdList{1});        // 1 | 2 2
+  EXPECT_EQ(older(2), IdList{});         // 2 | 2
+  EXPECT_EQ(older(1), IdList{});         // | 2
+  EXPECT_EQ(older(0), IdList{});
+  const std::vector<TokenCount> counts = {{3, 5, 0}};
+  FindOlderTokens({.token_counts = counts}, -1, buffers);
+  EXPECT_EQ(buffers.older, IdList{});
+}
+
+TEST(PenaltiesTest, SlopeScalesWhatAnOlderTokenLosesBeyondOne) {
+  const Row row = {3, -2, 0, 5, -kInf, 3};
+  const std::vector<TokenCount> all = {{0, 1, 0}, {1, 0, 2}, {2, 1, 1}, {4, 1, 0}, {5, 1, 0}};
+  const IdList older = {0, 1, 2, 4};
+  EXPECT_EQ(Repeated(row, 2.0f, all, 0.5f, older), (Row{2, -3, 0, 5, -kInf, 1.5f}));
+  EXPECT_EQ(Repeated(row, 2.0f, all, 2.0f, older), (Row{1, -6, 0, 5, -kInf, 1.5f}));
+  EXPECT_EQ(Repeated(row, 2.0f, all, 0.0f, older), (Row{3, -2, 0, 5, -kInf, 1.5f}));
+  EXPECT_EQ(Repeated(row, 0.5f, all, 0.25f, older), (Row{6, -1, 0, 5, -kInf, 6}));  // r <= 1
+  EXPECT_EQ(Repeated({1}, 1.2f, {{0, 1, 0}}, 0.5f, {0}), Row{1 / 1.1f});
+  // A penalty that overflows leaves 0 where it is.
+  EXPECT_EQ(Repeated({0, -kInf}, 3e38f, {{0, 1, 0}, {1, 1, 0}}, 2, {0, 1}), (Row{0, -kInf}));
+}
+
+TEST(PenaltiesTest, SlopeGoesByTheWindow) {
+  const Row row = {2, 2, 2, 2};
+  RowInput input = InputOf(row);
+  const IdList prompt = {0, 1}, output = {1, 2, 0};
+  input.history = {.prompt_ids = prompt, .output_ids = output};
+  Params params{.repetition_penalty = 3, .repetition_penalty_slope = 0.5f};
+  const float full = 2.0f / 3.0f;
+  EXPECT_EQ(EditedBy(params, input), (Row{full, full, full, 2}));  // 0 1 | 1 2 0
+  params.penalty_last_n = 4;                                       // 1 1 | 2 0
+  EXPECT_EQ(EditedBy(params, input), (Row{full, 1, full, 2}));
+  params.penalty_last_n = 3;  // 1 | 2 0
+  EXPECT_EQ(EditedBy(params, input), (Row{full, 1, full, 2}));
+  params.penalty_last_n = 2;  // 2 | 0
+  EXPECT_EQ(EditedBy(params, input), (Row{full, 2, 1, 2}));
+  params.penalty_last_n = 1;  // | 0
+  EXPECT_EQ(EditedBy(params, input), (Row{full, 2, 2, 2}));
+}
+
+// Above 2^24, 1 + (r - 1) is not r.
+TEST(PenaltiesTest, SlopeOneIsExactlyOff) {
+  const float r = 0x1.000002p+24f;
+  const Row row = GaussianRow(3, 2, 1);
+  RowInput input = InputOf(row);
+  const IdList output = {0, 1, 2, 2};
+  input.history.output_ids = output;
+  const Row edited = EditedBy({.repetition_penalty = r}, input);
+  for (size_t id = 0; id < 3; ++id) {
+    EXPECT_EQ(edited[id], row[id] > 0 ? row[id] / r : row[id] * r);
+  }
+  EXPECT_NE(EditedBy({.repetition_penalty = r, .repetition_penalty_slope = 0.999999f}, input),
+            edited);
 }
 
 Row Frequent(Row row, float frequency, float presence, FrequencyScope scope,

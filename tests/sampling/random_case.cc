@@ -185,10 +185,88 @@ void MakeFilters(Random& random, Params& p) {
   if (random.Chance(0.3)) p.min_keep = random.Int(0, 12);
   if (random.Chance(0.5)) {
     std::shuffle(p.chain.begin(), p.chain.end(), random.engine());
-    if (random.Chance(0.3)) p.chain.resize(static_cast<size_t>(random.Int(0, 8)));
+    if (random.Chance(0.3)) p.chain.resize(static_cast<size_t>(random.Int(0, 17)));
+    const auto adaptive = std::find(p.chain.begin(), p.chain.end(), Filter::kAdaptiveP);
+    if (adaptive != p.chain.end()) std::rotate(adaptive, adaptive + 1, p.chain.end());
   }
   p.return_kept = true;
   p.logprobs = LogprobMode::kProcessed;
+}
+
+void MakeRarerFilters(Random& random, Params& p) {
+  const auto on = [&] { return random.Chance(0.1); };
+  p.p_less_norm = on();
+  if (on()) {
+    p.dynatemp_range = random.LogReal(0.05, 3);
+    p.dynatemp_exponent = random.Chance(0.5) ? 1 : random.LogReal(0.1, 5);
+  }
+  if (on()) {
+    p.smoothing_factor = random.LogReal(0.01, 5);
+    p.smoothing_curve = random.Real(1, 3);
+  }
+  if (on()) p.top_a = random.LogReal(1e-3, 1);
+  if (on()) p.tfs_z = random.Chance(0.2) ? 0 : random.Real(0, 1);
+  if (on()) p.epsilon_cutoff = random.LogReal(1e-5, 0.99);
+  if (on()) p.eta_cutoff = random.LogReal(1e-5, 0.99);
+  if (on()) p.top_h = random.Real(0, 1);
+  if (on()) {
+    p.mirostat = random.Int(1, 2);
+    p.mirostat_tau = random.Real(0, 8);
+  }
+  if (on()) {
+    p.adaptive_target = random.Real(0, 1);
+    p.adaptive_decay = random.Real(0, 0.99);
+  }
+  p.xtc_skip_constrained = on();
+  if (random.Chance(0.3)) p.profile = static_cast<Profile>(random.Int(0, 6));
+}
+
+SamplerState RandomState(Random& random) {
+  SamplerState state;
+  if (random.Chance(0.5)) state.mirostat_mu = random.Real(-1, 15);
+  if (random.Chance(0.5)) {
+    state.adaptive_sum = random.Real(0, 5);
+    state.adaptive_weight = random.Chance(0.1) ? 0 : random.Real(1, 10);
+  }
+  return state;
+}
+
+std::vector<int32_t> RandomIds(Random& random, int32_t count, int32_t last) {
+  std::vector<int32_t> ids(static_cast<size_t>(count));
+  for (int32_t& id : ids) id = random.Int(0, last);
+  return ids;
+}
+
+// Of the alphabet of histories, so that they occur there.
+std::vector<TokenSequence> RandomSequences(Random& random, int32_t last) {
+  std::vector<TokenSequence> sequences(static_cast<size_t>(random.Int(1, 4)));
+  for (TokenSequence& sequence : sequences) sequence = RandomIds(random, random.Int(1, 4), last);
+  return sequences;
+}
+
+void MakeBans(Random& random, RandomCase& c) {
+  Params& p = c.params;
+  const int32_t last = c.vocab_size - 1;
+  const int32_t alphabet = std::min(last, random.Int(1, 6));
+  const bool ordered = c.token_counts.empty();
+  if (random.Chance(0.2)) p.repetition_penalty_slope = static_cast<float>(random.Real(0, 2));
+  if (random.Chance(0.15)) p.no_repeat_ngram_size = random.Int(1, 5);
+  if (random.Chance(0.15)) {
+    p.bad_token_sequences = RandomSequences(random, alphabet);
+    for (TokenSequence& sequence : p.bad_token_sequences) {
+      if (!ordered) sequence.resize(1);
+    }
+  }
+  if (random.Chance(0.2)) {
+    p.min_tokens = random.Int(0, 30);
+    p.stop_ids = RandomIds(random, random.Int(0, 3), last);
+    if (random.Chance(0.3)) c.output_count = random.Int(0, 30);
+  }
+  if (random.Chance(0.1)) {
+    p.allowed_ids = RandomIds(random, random.Int(1, std::min(last + 1, 300)), last);
+  }
+  if (random.Chance(0.5)) p.dry_breaker_sequences = RandomSequences(random, alphabet);
+  if (!ordered) p.repetition_penalty_slope = 1, p.no_repeat_ngram_size = 0;
 }
 
 }  // namespace
@@ -196,6 +274,8 @@ void MakeFilters(Random& random, Params& p) {
 RowInput RandomCase::Input() const {
   RowInput row{.logits = {data.data(), type, vocab_size},
                .history = {prompt_ids, output_ids, token_counts},
+               .output_count = output_count,
+               .state = state,
                .key = key,
                .sample_count = sample_count};
   if (!mask.empty()) row.allowed_mask = mask;
@@ -213,6 +293,9 @@ RandomCase MakeRandomCase(uint32_t seed, int32_t vocab_size) {
   MakeContext(random, test_case);
   MakeEdits(random, test_case.params);
   MakeFilters(random, test_case.params);
+  MakeRarerFilters(random, test_case.params);
+  test_case.state = RandomState(random);
+  MakeBans(random, test_case);
   return test_case;
 }
 

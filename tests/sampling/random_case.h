@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct RandomCase {
   std::vector<int32_t> prompt_ids;
   std::vector<int32_t> output_ids;
   std::vector<TokenCount> token_counts;
+  std::optional<int32_t> output_count;
+  SamplerState state;
   RandomKey key;
   int32_t sample_count = 1;
   Params params;

@@ -30,7 +30,7 @@ void Compare(const RandomCase& test_case, Paths& paths) {
   const oracle::OracleResult expected = oracle::Sample(params, input);
   ASSERT_EQ(error, expected.error_token);
   ASSERT_EQ(error < 0 && paths.row.max() == -kInf, expected.error == RowErrorCode::kNoCandidate);
-  if (expected.error != RowErrorCode::kNone || params.IsGreedy()) return;
+  if (expected.error != RowErrorCode::kNone || IsGreedy(params)) return;
   ++paths.rows;
   for (int32_t i = 0; i < input.sample_count; ++i) {
     const oracle::OracleDraw& draw = expected.draws[static_cast<size_t>(i)];
@@ -41,9 +41,12 @@ void Compare(const RandomCase& test_case, Paths& paths) {
     paths.whole.Reset(paths.row, 0);
     paths.listed.Reset(paths.row, paths.row.vocab_size());
     for (Support* support : {&paths.whole, &paths.listed}) {
-      const bool xtc_acts = XtcActs(params, input.key, i);
-      ASSERT_EQ(ApplyFilters(params, xtc_acts, *support), draw.xtc_applied);
+      const bool skips_xtc =
+          params.xtc_skip_constrained && (input.allowed_mask || !params.allowed_ids.empty());
+      const bool xtc_acts = !skips_xtc && XtcActs(params, input.key, i);
+      ASSERT_EQ(ApplyFilters(params, input, xtc_acts, *support), draw.xtc_applied);
       ASSERT_EQ(IdsOf(*support), draw.kept_ids) << (support == &paths.whole ? "whole" : "listed");
+      if (params.adaptive_target >= 0) continue;  // draws from other logits
       ASSERT_EQ(DrawToken(*support, input.key, i), draw.token_id);
     }
     paths.cut += draw.kept_ids.size() < paths.row.vocab_size();

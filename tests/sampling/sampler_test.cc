@@ -177,8 +177,11 @@ TEST(SamplerTest, ChainOrderMatters) {
 TEST(SamplerTest, DefaultChain) {
   EXPECT_THAT(
       Params{}.chain,
-      testing::ElementsAre(Filter::kTopNSigma, Filter::kPLess, Filter::kTypicalP, Filter::kXtc,
-                           Filter::kTemperature, Filter::kTopK, Filter::kTopP, Filter::kMinP));
+      testing::ElementsAre(Filter::kTopNSigma, Filter::kPLess, Filter::kPLessNorm,
+                           Filter::kTypicalP, Filter::kXtc, Filter::kTemperature,
+                           Filter::kSmoothing, Filter::kTopH, Filter::kTopK, Filter::kTopP,
+                           Filter::kMinP, Filter::kTopA, Filter::kTfsZ, Filter::kEpsilonCutoff,
+                           Filter::kEtaCutoff, Filter::kMirostat, Filter::kAdaptiveP));
 }
 
 TEST(SamplerTest, OneTokenVocabulary) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sampling/patches.h"
+#include "sampling/profile.h"
 #include "sampling/row.h"
 #include "sampling/sampler.h"
 #include "sampling/support.h"
@@ -218,7 +219,7 @@ void CheckFilter(Filter filter, Value Params::*field, const Apply& apply,
 
     Params params{.min_keep = c.min_keep, .chain = {filter}};
     params.*field = value;
-    EXPECT_EQ(KeptIds(params, c.row), params.IsGreedy() ? IdList{c.kept[0]} : c.kept);
+    EXPECT_EQ(KeptIds(params, c.row), IsGreedy(params) ? IdList{c.kept[0]} : c.kept);
   }
 }
 

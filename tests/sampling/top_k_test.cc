@@ -8,7 +8,10 @@ namespace {
 
 TEST(TopKTest, KeepsExactlyK) {
   const Row ties = {1, 3, 2, 3, 2, 2};  // order: 1 3 | 2 4 5 | 0
-  CheckFilter(Filter::kTopK, &Params::top_k, ApplyTopK,
+  CheckFilter(Filter::kTopK, &Params::top_k,
+              [](auto value, int32_t min_keep, Support& support) {
+                ApplyTopK(value, false, min_keep, support);
+              },
               {
                   {"off", ties, 0, {0, 1, 2, 3, 4, 5}},
                   {"one of two tied", ties, 1, {1}},

@@ -8,7 +8,10 @@ TEST(TopNSigmaTest, KeepsWithinNStandardDeviations) {
   const Row pair = {1, -1};        // sigma exactly 1, distance 2
   const Row spike = {0, 0, 0, 4};  // sigma sqrt(3), distance 4 = 2.3094 sigma
   const Row steps = {3, 0, 1, 2};  // sigma sqrt(1.25) = 1.1180; 0.894 and 1.789 and 2.683 of it
-  CheckFilter(Filter::kTopNSigma, &Params::top_n_sigma, ApplyTopNSigma,
+  CheckFilter(Filter::kTopNSigma, &Params::top_n_sigma,
+              [](auto value, int32_t min_keep, Support& support) {
+                ApplyTopNSigma(value, Sigma::kSurvivors, 100, min_keep, support);
+              },
               {
                   {"off", pair, 0, {0, 1}},
                   {"exactly at the cut", pair, 2, {0, 1}},

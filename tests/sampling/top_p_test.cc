@@ -7,7 +7,10 @@ namespace {
 TEST(TopPTest, KeepsWhileTheMassBeforeIsBelow) {
   const Row halves = LogitsOf({0.125, 0.5, 0.125, 0.25});  // order: 1 3 0 2
   const Row quarters(4, 1.5f);                             // all exactly 0.25
-  CheckFilter(Filter::kTopP, &Params::top_p, ApplyTopP,
+  CheckFilter(Filter::kTopP, &Params::top_p,
+              [](auto value, int32_t min_keep, Support& support) {
+                ApplyTopP(value, MassCut::kBelow, min_keep, support);
+              },
               {
                   {"off", halves, 1.0, {0, 1, 2, 3}},
                   {"smallest", halves, 1e-300, {1}},

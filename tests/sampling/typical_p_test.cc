@@ -11,7 +11,10 @@ TEST(TypicalPTest, KeepsTheMostTypicalWhileTheMassBeforeIsBelow) {
   const Row three = LogitsOf({0.45, 0.275, 0.275});      // order: 1 2 0
   const Row four = LogitsOf({0.5, 0.25, 0.125, 0.125});  // order: 1 0 2 3
   const Row quarters(4, -2.0f);                          // all exactly 0.25 and equally typical
-  CheckFilter(Filter::kTypicalP, &Params::typical_p, ApplyTypicalP,
+  CheckFilter(Filter::kTypicalP, &Params::typical_p,
+              [](auto value, int32_t min_keep, Support& support) {
+                ApplyTypicalP(value, MassCut::kBelow, min_keep, support);
+              },
               {
                   {"off", three, 1.0, {0, 1, 2}},
                   {"the argmax can go", three, 0.3, {1, 2}},
@@ -60,7 +63,7 @@ TEST(TypicalPTest, OneLeavesRowsBitEqual) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const Row row = GaussianRow(100, 3.0, seed);
     Survivors support(row);
-    ApplyTypicalP(1.0, 1, support);
+    ApplyTypicalP(1.0, MassCut::kBelow, 1, support);
     EXPECT_EQ(ValuesOf(support), std::vector<double>(row.begin(), row.end()));
   }
 }

@@ -48,7 +48,7 @@ TEST(XtcTest, Probability1RemovesAllAboveButTheLeastProbable) {
     SCOPED_TRACE(c.name);
     Survivors support(c.row);
     const size_t before = support.Size();
-    const bool removed = ApplyXtc(c.threshold, c.protected_ids, c.min_keep, support);
+    const bool removed = ApplyXtc(c.threshold, c.protected_ids, {}, c.min_keep, support);
     EXPECT_EQ(IdsOf(support), c.kept);
     EXPECT_EQ(removed, support.Size() < before);
 
@@ -101,7 +101,7 @@ TEST(XtcTest, SupportIsNeverEmpty) {
     const Row row = GaussianRow(seed % 20 + 1, 0.5 + seed % 4, seed);
     for (const double threshold : {1e-300, 0.01, 0.1, 0.5, 1.0}) {
       Survivors support(row);
-      ApplyXtc(threshold, {}, 1, support);
+      ApplyXtc(threshold, {}, {}, 1, support);
       EXPECT_GE(support.Size(), 1u);
     }
   }

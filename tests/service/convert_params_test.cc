@@ -36,6 +36,11 @@ sampling::Params Converted(const v1::SamplingParams& proto,
   return params;
 }
 
+void AddSequence(const std::vector<int32_t>& ids,
+                 google::protobuf::RepeatedPtrField<v1::TokenSequence>* sequences) {
+  sequences->Add()->mutable_token_ids()->Add(ids.begin(), ids.end());
+}
+
 TEST(ConvertParamsTest, AbsentFieldsKeepTheDefaults) {
   const sampling::Params params = Converted({});
   EXPECT_EQ(params.temperature, 1.0);
@@ -43,6 +48,11 @@ TEST(ConvertParamsTest, AbsentFieldsKeepTheDefaults) {
   EXPECT_EQ(params.repetition_penalty, 1.0f);
   EXPECT_EQ(params.xtc_threshold, 0.1);
   EXPECT_EQ(params.penalty_last_n, -1);
+  EXPECT_EQ(params.repetition_penalty_slope, 1.0f);
+  EXPECT_EQ(params.no_repeat_ngram_size, 0);
+  EXPECT_THAT(params.bad_token_sequences, IsEmpty());
+  EXPECT_FALSE(params.p_less_norm);
+  EXPECT_FALSE(params.xtc_skip_constrained);
   EXPECT_EQ(params.chain, sampling::Params().chain);
 }
 
@@ -79,6 +89,17 @@ TEST(ConvertParamsTest, EveryFieldArrives) {
   proto.mutable_logprobs()->set_top_count(9);
   proto.mutable_logprobs()->add_token_ids(6);
   proto.set_return_kept(true);
+  proto.set_p_less_norm(true);
+  proto.set_xtc_skip_constrained(true);
+  proto.set_repetition_penalty_slope(0.625f);
+  proto.set_no_repeat_ngram_size(11);
+  AddSequence({1, 2}, proto.mutable_bad_token_sequences());
+  AddSequence({7}, proto.mutable_bad_token_sequences());
+  proto.set_min_tokens(12);
+  proto.add_stop_ids(8);
+  proto.add_allowed_ids(9);
+  proto.add_allowed_ids(9);
+  AddSequence({3, 3}, proto.mutable_dry_breaker_sequences());
 
   const sampling::Params params = Converted(proto);
   EXPECT_EQ(params.temperature, 0.5);
@@ -110,19 +131,67 @@ TEST(ConvertParamsTest, EveryFieldArrives) {
   EXPECT_EQ(params.top_logprobs, 9);
   EXPECT_THAT(params.logprob_ids, ElementsAre(6));
   EXPECT_TRUE(params.return_kept);
+  EXPECT_TRUE(params.p_less_norm);
+  EXPECT_TRUE(params.xtc_skip_constrained);
+  EXPECT_EQ(params.repetition_penalty_slope, 0.625f);
+  EXPECT_EQ(params.no_repeat_ngram_size, 11);
+  EXPECT_THAT(params.bad_token_sequences, ElementsAre(ElementsAre(1, 2), ElementsAre(7)));
+  EXPECT_EQ(params.min_tokens, 12);
+  EXPECT_THAT(params.stop_ids, ElementsAre(8));
+  EXPECT_THAT(params.allowed_ids, ElementsAre(9, 9));
+  EXPECT_THAT(params.dry_breaker_sequences, ElementsAre(ElementsAre(3, 3)));
 }
 
 TEST(ConvertParamsTest, EachFilterOfTheChainIsTheOneNamed) {
   v1::SamplingParams proto;
   for (v1::Filter filter :
-       {v1::FILTER_MIN_P, v1::FILTER_TOP_P, v1::FILTER_TOP_K, v1::FILTER_TEMPERATURE,
-        v1::FILTER_XTC, v1::FILTER_TYPICAL_P, v1::FILTER_P_LESS, v1::FILTER_TOP_N_SIGMA}) {
+       {v1::FILTER_MIROSTAT, v1::FILTER_SMOOTHING, v1::FILTER_MIN_P, v1::FILTER_TOP_P,
+        v1::FILTER_TOP_K, v1::FILTER_TEMPERATURE, v1::FILTER_XTC, v1::FILTER_TYPICAL_P,
+        v1::FILTER_P_LESS, v1::FILTER_TOP_N_SIGMA}) {
     proto.add_chain(filter);
   }
   using sampling::Filter;
   EXPECT_THAT(Converted(proto).chain,
-              ElementsAre(Filter::kMinP, Filter::kTopP, Filter::kTopK, Filter::kTemperature,
-                          Filter::kXtc, Filter::kTypicalP, Filter::kPLess, Filter::kTopNSigma));
+              ElementsAre(Filter::kMirostat, Filter::kSmoothing, Filter::kMinP, Filter::kTopP,
+                          Filter::kTopK, Filter::kTemperature, Filter::kXtc, Filter::kTypicalP,
+                          Filter::kPLess, Filter::kTopNSigma));
+}
+
+TEST(ConvertParamsTest, BreakersAreShort) {
+  v1::SamplingParams proto;
+  AddSequence(std::vector<int32_t>(64, 3), proto.mutable_dry_breaker_sequences());
+  EXPECT_THAT(Errors(proto), ElementsAre());
+  AddSequence(std::vector<int32_t>(65, 3), proto.mutable_dry_breaker_sequences());
+  EXPECT_THAT(Errors(proto), ElementsAre("params[2].dry_breaker_sequences[1].token_ids: "
+                                         "a breaker must have at most 64 tokens"));
+}
+
+TEST(ConvertParamsTest, EachProfileStartsFromItsDefaults) {
+  v1::SamplingParams proto;
+  proto.set_profile(v1::PROFILE_LLAMA_CPP);
+  EXPECT_EQ(Converted(proto).profile, sampling::Profile::kLlamaCpp);
+  EXPECT_EQ(Converted(proto).top_k, 40);
+  proto.set_top_k(0);
+  EXPECT_EQ(Converted(proto).top_k, 0);
+  EXPECT_EQ(Converted(proto).min_p, 0.05);
+  proto.set_profile(v1::PROFILE_VLLM);
+  EXPECT_EQ(Converted(proto).frequency_scope, sampling::FrequencyScope::kOutput);
+  proto.set_temperature(1e-3);
+  EXPECT_EQ(Converted(proto).temperature, 0.01);
+  proto.set_profile(v1::PROFILE_TEXTGEN_WEBUI);
+  EXPECT_EQ(Converted(proto).profile, sampling::Profile::kTextgenWebui);
+  EXPECT_EQ(Converted(proto).temperature, 1e-3);
+  proto.set_profile(static_cast<v1::Profile>(8));
+  EXPECT_THAT(Errors(proto), ElementsAre("params[2].profile: unknown profile 8"));
+}
+
+TEST(ConvertParamsTest, AdaptivePIsTheLast) {
+  v1::SamplingParams proto;
+  proto.add_chain(v1::FILTER_TOP_K);
+  proto.add_chain(v1::FILTER_ADAPTIVE_P);
+  EXPECT_THAT(Errors(proto), ElementsAre());
+  proto.add_chain(v1::FILTER_TOP_P);
+  EXPECT_THAT(Errors(proto), ElementsAre("params[2].chain: FILTER_ADAPTIVE_P must be the last"));
 }
 
 TEST(ConvertParamsTest, TheExactTextOfTypicalP) {
@@ -175,6 +244,26 @@ TEST(ConvertParamsTest, LenientMapsToOff) {
   EXPECT_THAT(params.logit_bias, IsEmpty());
 }
 
+TEST(ConvertParamsTest, RangesOfTheEdits) {
+  v1::SamplingParams proto;
+  proto.set_repetition_penalty_slope(-0.001f);
+  proto.set_no_repeat_ngram_size(-1);
+  proto.set_min_tokens(-1);
+  EXPECT_THAT(Errors(proto),
+              ElementsAre("params[2].repetition_penalty_slope: "
+                          "repetition_penalty_slope must be finite and >= 0.0",
+                          "params[2].no_repeat_ngram_size: no_repeat_ngram_size must be >= 0",
+                          "params[2].min_tokens: min_tokens must be >= 0"));
+  const sampling::Params params = Converted(proto, v1::VALIDATION_LENIENT);
+  EXPECT_EQ(params.repetition_penalty_slope, 1.0f);
+  EXPECT_EQ(params.no_repeat_ngram_size, 0);
+  EXPECT_EQ(params.min_tokens, 0);
+  proto.set_repetition_penalty_slope(0);
+  proto.set_no_repeat_ngram_size(0);
+  proto.set_min_tokens(0);
+  EXPECT_THAT(Errors(proto), IsEmpty());
+}
+
 TEST(ConvertParamsTest, StructuralFaultsAreErrorsEvenWhenLenient) {
   v1::SamplingParams proto;
   proto.add_xtc_protected_ids(kVocabSize);
@@ -186,9 +275,28 @@ TEST(ConvertParamsTest, StructuralFaultsAreErrorsEvenWhenLenient) {
   proto.add_chain(v1::FILTER_MIN_P);
   proto.add_chain(v1::FILTER_UNSPECIFIED);
   proto.mutable_logprobs()->add_token_ids(-2);
+  AddSequence({0}, proto.mutable_bad_token_sequences());
+  AddSequence({}, proto.mutable_bad_token_sequences());
+  AddSequence({9, 10}, proto.mutable_bad_token_sequences());
+  AddSequence({-1, 3}, proto.mutable_dry_breaker_sequences());
+  AddSequence({}, proto.mutable_dry_breaker_sequences());
+  proto.add_stop_ids(9);
+  proto.add_stop_ids(10);
+  proto.add_allowed_ids(0);
+  proto.add_allowed_ids(-1);
   EXPECT_THAT(Errors(proto, v1::VALIDATION_LENIENT),
               ElementsAre("params[2].xtc_protected_ids[0]: id must be in [0, 10), got 10",
                           "params[2].dry_breaker_ids[0]: id must be in [0, 10), got -1",
+                          "params[2].dry_breaker_sequences[0].token_ids[0]: "
+                          "id must be in [0, 10), got -1",
+                          "params[2].dry_breaker_sequences[1].token_ids: "
+                          "a sequence must have at least one token",
+                          "params[2].bad_token_sequences[1].token_ids: "
+                          "a sequence must have at least one token",
+                          "params[2].bad_token_sequences[2].token_ids[1]: "
+                          "id must be in [0, 10), got 10",
+                          "params[2].stop_ids[1]: id must be in [0, 10), got 10",
+                          "params[2].allowed_ids[1]: id must be in [0, 10), got -1",
                           "params[2].logit_bias[0].id: id must be in [0, 10), got 10",
                           "params[2].logit_bias: id 3 must be named at most once",
                           "params[2].chain[1]: FILTER_MIN_P must be named at most once",

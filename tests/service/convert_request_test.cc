@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -72,6 +73,37 @@ INSTANTIATE_TEST_SUITE_P(
                    "rows[1].params_index: params_index must be in [0, 1), got 1"},
         BadRequest{"Position", [](Request& r) { r.mutable_rows(0)->set_position(-1); },
                    "rows[0].position: position must be >= 0"},
+        BadRequest{"OutputCount", [](Request& r) { r.mutable_rows(1)->set_output_count(-1); },
+                   "rows[1].output_count: output_count must be >= 0"},
+        BadRequest{"MirostatMu",
+                   [](Request& r) {
+                     r.mutable_rows(0)->mutable_sampler_state()->set_mirostat_mu(std::nan(""));
+                   },
+                   "rows[0].sampler_state.mirostat_mu: mirostat_mu must be finite"},
+        BadRequest{
+            "AdaptiveSum",
+            [](Request& r) { r.mutable_rows(1)->mutable_sampler_state()->set_adaptive_sum(-1e-9); },
+            "rows[1].sampler_state.adaptive_sum: adaptive_sum must be finite and >= 0.0"},
+        BadRequest{
+            "AdaptiveWeight",
+            [](Request& r) {
+              r.mutable_rows(0)->mutable_sampler_state()->set_adaptive_weight(HUGE_VAL);
+            },
+            "rows[0].sampler_state.adaptive_weight: adaptive_weight must be finite and >= 0.0"},
+        BadRequest{"EmptySequence",
+                   [](Request& r) { r.mutable_params(0)->add_bad_token_sequences(); },
+                   "params[0].bad_token_sequences[0].token_ids: a sequence must have at least one "
+                   "token"},
+        BadRequest{"SequenceId",
+                   [](Request& r) {
+                     r.mutable_params(0)->add_dry_breaker_sequences()->add_token_ids(0);
+                     r.mutable_params(0)->mutable_dry_breaker_sequences(0)->add_token_ids(3);
+                   },
+                   "params[0].dry_breaker_sequences[0].token_ids[1]: id must be in [0, 3), got 3"},
+        BadRequest{"StopId", [](Request& r) { r.mutable_params(0)->add_stop_ids(3); },
+                   "params[0].stop_ids[0]: id must be in [0, 3), got 3"},
+        BadRequest{"AllowedId", [](Request& r) { r.mutable_params(0)->add_allowed_ids(-1); },
+                   "params[0].allowed_ids[0]: id must be in [0, 3), got -1"},
         BadRequest{"SampleCount", [](Request& r) { r.mutable_rows(0)->set_sample_count(65537); },
                    "rows[0].sample_count: sample_count must be in [0, 65536]"},
         BadRequest{"PromptId", [](Request& r) { r.mutable_rows(0)->add_prompt_ids(3); },
@@ -101,6 +133,26 @@ INSTANTIATE_TEST_SUITE_P(
                      r.mutable_params(0)->set_dry_multiplier(1);
                    },
                    "rows[0].token_counts: token_counts have no order"},
+        BadRequest{"CountsWithASlope",
+                   [](Request& r) {
+                     r.mutable_rows(0)->add_token_counts();
+                     r.mutable_params(0)->set_repetition_penalty_slope(0.5f);
+                   },
+                   "rows[0].token_counts: token_counts have no order: repetition_penalty_slope "},
+        BadRequest{"CountsWithNgrams",
+                   [](Request& r) {
+                     r.mutable_rows(0)->add_token_counts();
+                     r.mutable_params(0)->set_no_repeat_ngram_size(1);
+                   },
+                   "rows[0].token_counts: token_counts have no order: no_repeat_ngram_size "},
+        BadRequest{"CountsWithBadSequences",
+                   [](Request& r) {
+                     r.mutable_rows(0)->add_token_counts();
+                     auto* const ids = r.mutable_params(0)->add_bad_token_sequences();
+                     ids->add_token_ids(1);
+                     ids->add_token_ids(2);
+                   },
+                   "rows[0].token_counts: token_counts have no order: bad_token_sequences "},
         BadRequest{"CountsTwice",
                    [](Request& r) {
                      r.mutable_rows(0)->add_token_counts()->set_token_id(1);
@@ -188,6 +240,46 @@ TEST(ConvertRequestTest, RowsLieAtTheirStride) {
   EXPECT_EQ(std::memcmp(pieces[0].data(), "\x06\x07\x08\x09", 4), 0);
   EXPECT_EQ(batch->vocab_size, 2);
   EXPECT_EQ(batch->data_type, sampling::DataType::kBF16);
+}
+
+// A row takes its state and its count; what it leaves out stays absent.
+TEST(ConvertRequestTest, StatesAndCountsArrive) {
+  v1::SampleTokensRequest request = ValuesRequest({{1}, {1}});
+  v1::SamplerState& state = *request.add_rows()->mutable_sampler_state();
+  state.set_mirostat_mu(-2.5);
+  state.set_adaptive_sum(0);
+  state.set_adaptive_weight(7.5);
+  request.mutable_rows(0)->set_output_count(0);
+  request.add_rows();
+  ReceivedRequest received;
+  ASSERT_TRUE(received.Read(Serialised(request)).ok());
+  const absl::StatusOr<Batch> batch = ConvertRequest(received, kLimits, nullptr);
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  const sampling::RowInput& first = batch->rows[0].input;
+  const sampling::RowInput& second = batch->rows[1].input;
+  EXPECT_EQ(first.state.mirostat_mu, -2.5);
+  EXPECT_EQ(first.state.adaptive_sum, 0);
+  EXPECT_EQ(first.state.adaptive_weight, 7.5);
+  EXPECT_EQ(first.output_count, 0);
+  EXPECT_FALSE(second.state.mirostat_mu.has_value());
+  EXPECT_FALSE(second.state.adaptive_sum.has_value());
+  EXPECT_FALSE(second.state.adaptive_weight.has_value());
+  EXPECT_FALSE(second.output_count.has_value());
+}
+
+// What needs no order may stand beside counts.
+TEST(ConvertRequestTest, CountsServeWhatNeedsNoOrder) {
+  v1::SampleTokensRequest request = ValuesRequest({{1, 2, 3}});
+  v1::SamplingParams& params = *request.add_params();
+  params.set_repetition_penalty(1.5);
+  params.set_repetition_penalty_slope(1);
+  params.set_no_repeat_ngram_size(0);
+  params.add_bad_token_sequences()->add_token_ids(1);
+  params.set_min_tokens(5);
+  params.add_stop_ids(2);
+  params.add_allowed_ids(0);
+  request.add_rows()->add_token_counts()->set_token_id(1);
+  EXPECT_TRUE(Convert(request).ok()) << Convert(request);
 }
 
 TEST(ConvertRequestTest, AKeyIsTakenAsItIsAndAMissingSeedIsDrawn) {

@@ -20,7 +20,9 @@ const std::set<std::string> kNoRange = {
     "tokendraw.v1.SampleTokensRequest.step",
     "tokendraw.v1.RowSpec.seed",
     "tokendraw.v1.SamplingParams.p_less",
+    "tokendraw.v1.SamplingParams.p_less_norm",
     "tokendraw.v1.SamplingParams.return_kept",
+    "tokendraw.v1.SamplingParams.xtc_skip_constrained",
     "tokendraw.v1.LogitsTensor.inline",  // its length is checked, see convert_request_test
     "tokendraw.v1.VocabularyShard.inline",
     "tokendraw.v1.FloatValues.values",  // NaN is a row error, and so it is in candidates
