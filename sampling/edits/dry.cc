@@ -34,12 +34,13 @@ size_t LongestSequenceAt(const EditBuffers& buffers, size_t i) {
   std::span<const std::span<const int32_t>> left = buffers.breaker_sequences;
   size_t longest = 0;
   for (size_t place = 0; place <= i && !left.empty(); ++place) {
-    const auto ended = std::ranges::partition_point(
-        left, [=](const auto& sequence) { return sequence.size() <= place; });
-    const auto same =
-        std::ranges::equal_range(ended, left.end(), buffers.newest_first[i - place], {},
-                                 [=](const auto& sequence) { return sequence[place]; });
-    left = {same.begin(), same.end()};
+    const int32_t id = buffers.newest_first[i - place];
+    const auto first = std::partition_point(left.begin(), left.end(), [=](const auto& sequence) {
+      return sequence.size() <= place || sequence[place] < id;
+    });
+    const auto last = std::partition_point(
+        first, left.end(), [=](const auto& sequence) { return sequence[place] == id; });
+    left = {first, last};
     if (!left.empty() && left.front().size() == place + 1) longest = place + 1;
   }
   return longest;
