@@ -63,8 +63,6 @@ Interval Rest(const Interval& total, double listed, double lowest, double highes
 
 }  // namespace
 
-double ExpOfAny(double x) { return x <= 0 ? Exp(x) : 1 / Exp(-x); }
-
 RowError Candidates::Read(const CandidateRow& row, int32_t vocab_size) {
   const auto not_finite = std::ranges::find_if_not(row.logits, IsFinite);
   if (not_finite != row.logits.end()) {

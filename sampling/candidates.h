@@ -32,9 +32,6 @@ struct Outside {
   std::optional<Interval> stddev;
 };
 
-// e^x for any x: infinite where it is too large.
-double ExpOfAny(double x);
-
 // In turn: Read, and Edit unless complete. Buffers are kept from row to row.
 class Candidates {
  public:

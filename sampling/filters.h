@@ -3,9 +3,8 @@
 // The contract of all of them, those that reshape aside. Input: the survivors with their logits x,
 // never empty; p is their softmax, renormalised after every filter; m is the largest x. A filter
 // removes survivors, never adds one, and leaves at least min(min_keep, survivors), the first in its
-// own order; min_keep
-// >= 1. A parameter that is "off" leaves the survivors as they are, bit for bit. Ties in any order
-// go lowest id first. Ranges are those of params.h.
+// own order; min_keep >= 1. A parameter that is "off" leaves the survivors as they are, bit for
+// bit. Ties in any order go lowest id first. Ranges are those of params.h.
 #ifndef TOKENDRAW_SAMPLING_FILTERS_H_
 #define TOKENDRAW_SAMPLING_FILTERS_H_
 

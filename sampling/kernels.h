@@ -44,6 +44,9 @@ inline constexpr size_t kListSlack = 16;
 // e^x for x <= 0 (-inf too), within 1 ulp; 0 where the result would not be a normal number.
 double Exp(double x);
 
+// e^x for any x; inf where 1 / e^x would not be a normal number.
+inline double ExpOfAny(double x) { return x <= 0 ? Exp(x) : 1 / Exp(-x); }
+
 // ln x for normal positive x, within 1 ulp.
 double Log(double x);
 

@@ -26,9 +26,9 @@ struct Outcome {
   Support adapted;  // if so, `kept` as adaptive-p draws from them
   bool xtc_applied = false;
   int32_t argmax = -1;  // the token, if greedy
+  Report report;
 
   Support& drawn_from() { return adapts ? adapted : kept; }
-  Report report;
 };
 
 // Step 4: the argmax, which top_k 1 keeps alone and temperature 0 leaves among all others. These
@@ -132,6 +132,9 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
       (!greedy || greedy_but_xtc) && !(is_constrained && params.xtc_skip_constrained);
   const bool detail = params.WantsDetail();
   if (detail) buffers.Start(buffers.unfiltered);
+  const auto distribution_of = [&](Outcome& outcome) -> Support& {
+    return WantsRaw(params) ? buffers.raw : outcome.drawn_from();
+  };
   for (Outcome& outcome : buffers.outcomes) outcome.made = false;
   result.draws.resize(static_cast<size_t>(row.sample_count));
   for (int32_t sample_index = 0; sample_index < row.sample_count; ++sample_index) {
@@ -154,8 +157,8 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
         Adapt(params, row, outcome.adapted);
       }
       if (detail && can_tell) {
-        can_tell = outcome.report.Make(params, buffers.unfiltered, outcome.kept,
-                                       WantsRaw(params) ? buffers.raw : outcome.drawn_from());
+        can_tell =
+            outcome.report.Make(params, buffers.unfiltered, outcome.kept, distribution_of(outcome));
       }
       if (!can_tell) return fail({.code = RowErrorCode::kNeedFullRow});
     }
@@ -164,7 +167,7 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
     draw.token_id =
         greedy ? outcome.argmax : DrawToken(outcome.drawn_from(), row.key, sample_index);
     if (detail) {
-      outcome.report.Fill(WantsRaw(params) ? buffers.raw : outcome.drawn_from(), draw);
+      outcome.report.Fill(distribution_of(outcome), draw);
       draw.xtc_applied = outcome.xtc_applied;
     }
     draw.greedy = greedy;

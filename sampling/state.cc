@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 
 #include "sampling/kernels.h"
 
 namespace tokendraw::sampling {
 namespace {
-
-constexpr double kLn2 = 0.69314718055994530942;
 
 double AdaptiveSum(const Params& params, const SamplerState& state) {
   return state.adaptive_sum.value_or(params.adaptive_target / (1 - params.adaptive_decay));
@@ -34,7 +33,8 @@ double AdaptiveAim(const Params& params, const SamplerState& state) {
 SamplerState StateAfter(const Params& params, const SamplerState& state, double p) {
   SamplerState after;
   if (params.mirostat != 0) {
-    const double surprise = -Log(std::max(p, std::numeric_limits<double>::min())) / kLn2;
+    const double surprise =
+        -Log(std::max(p, std::numeric_limits<double>::min())) / std::numbers::ln2;
     after.mirostat_mu =
         MirostatMu(params, state) - params.mirostat_eta * (surprise - params.mirostat_tau);
   }

@@ -192,13 +192,7 @@ void Support::KeepFirst(int32_t k, int32_t min_keep, bool with_equal) {
   const auto count = static_cast<size_t>(std::max(k, min_keep));
   if (!listed_) {
     if (count >= row_->vocab_size()) return;
-    // At least `count` blocks have a token as large as the count-th largest block maximum.
-    float low = kLowestFinite;
-    if (count <= row_->block_max().size()) {
-      const double value = tempering_(BlockMaxAt(count));  // other logits may come to the same
-      low = LowestLogit([=](double x) { return x >= value; });
-    }
-    ListBetween(low, max_);
+    ListBetween(LowestOfFirst(count), max_);
   }
   const size_t outside = is_open() ? static_cast<size_t>(outside_->count) : 0;
   if (count >= list_.size + outside) return;
@@ -208,6 +202,13 @@ void Support::KeepFirst(int32_t k, int32_t min_keep, bool with_equal) {
   if (with_equal) cut.index = keys.size() - 1;
   if (!IsBeforeOutside(cut.key, LargestFirst())) return Undecide();
   KeepUpTo(cut, keys);
+}
+
+// At least `count` blocks have a token as large as the count-th largest block maximum.
+float Support::LowestOfFirst(size_t count) {
+  if (count > row_->block_max().size()) return kLowestFinite;
+  const double value = tempering_(BlockMaxAt(count));  // other logits may come to the same
+  return LowestLogit([=](double x) { return x >= value; });
 }
 
 float Support::BlockMaxAt(size_t rank) {

@@ -204,6 +204,8 @@ class Support {
   // How far from `center` tokens might have to be so that those nearer have `inside` of `sum`, the
   // sum of e^(x - m).
   double FirstReach(double inside, double sum, double center);
+  // A logit that the first `count` tokens of the row, in the order "largest first", are not below.
+  float LowestOfFirst(size_t count);
   // The rank-th largest block maximum of the row, or the smallest.
   float BlockMaxAt(size_t rank);
   // Keeps in the list what is up to `cut`; keys are those of the list.

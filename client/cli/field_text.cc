@@ -120,12 +120,11 @@ std::string ValueSyntax(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_ENUM:
       return EnumChoices(*field.enum_type(), "|");
     case FieldDescriptor::CPPTYPE_MESSAGE: {
-      if (IsList(*field.message_type()))
-        return ValueSyntax(*field.message_type()->field(0)) + ":...";
+      const Descriptor& type = *field.message_type();
+      if (IsList(type)) return ValueSyntax(*type.field(0)) + ":...";
       std::string syntax;
-      for (int i = 0; i < field.message_type()->field_count(); ++i) {
-        absl::StrAppend(&syntax, i == 0 ? "" : ":",
-                        absl::AsciiStrToUpper(field.message_type()->field(i)->name()));
+      for (int i = 0; i < type.field_count(); ++i) {
+        absl::StrAppend(&syntax, i == 0 ? "" : ":", absl::AsciiStrToUpper(type.field(i)->name()));
       }
       return syntax;
     }

@@ -19,7 +19,7 @@ float Power(float r, int64_t count) {
   const double smallest = std::numeric_limits<float>::min();
   const double log_r = Log(std::max<double>(r, smallest));
   const double log_power = std::clamp(static_cast<double>(count) * log_r, -87.0, 88.0);
-  return static_cast<float>(log_power <= 0 ? Exp(log_power) : 1 / Exp(-log_power));
+  return static_cast<float>(ExpOfAny(log_power));
 }
 
 }  // namespace

@@ -1,17 +1,12 @@
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <span>
 
 #include "sampling/filters.h"
 #include "sampling/kernels.h"
 
 namespace tokendraw::sampling {
-namespace {
-
-constexpr double kLn2 = 0.69314718055994530942;
-
-}  // namespace
-
 // With b_i = ln(p_i / p_i+1) = x_i - x_i+1 and t_i = ln((i + 2) / (i + 1)) over the 100 first, the
 // probabilities fall like rank^-s, s = sum t b / sum t^2, and with eps = s - 1 and V tokens
 // k = (eps 2^mu / (1 - V^-eps))^(1 / s).
@@ -31,18 +26,17 @@ void ApplyMirostat1(double mu, int32_t vocab_size, int32_t min_keep, Support& su
   const double log_vocab = Log(static_cast<double>(vocab_size));
   const double y = -eps * log_vocab;
   // eps / (1 - V^-eps), at eps = 0 its limit.
-  const double power = y <= 0 ? Exp(y) : 1 / Exp(-y);
-  const double ratio = std::abs(y) < 1e-8 ? 1 / log_vocab : eps / (1 - power);
-  const double log_k = (Log(ratio) + mu * kLn2) / s;
+  const double ratio = std::abs(y) < 1e-8 ? 1 / log_vocab : eps / (1 - ExpOfAny(y));
+  const double log_k = (Log(ratio) + mu * std::numbers::ln2) / s;
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   if (!(log_k < Log(kMost))) return;  // NaN too: all probabilities equal
-  const double k = log_k <= 0 ? 1 : 1 / Exp(-log_k);
+  const double k = log_k <= 0 ? 1 : ExpOfAny(log_k);
   support.KeepFirst(static_cast<int32_t>(k), min_keep);
 }
 
 // -log2 p <= mu  <=>  x >= m + ln Z - mu ln 2.
 void ApplyMirostat2(double mu, int32_t min_keep, Support& support) {
-  const double lowest = support.Max() + Log(support.SumExp()) - mu * kLn2;
+  const double lowest = support.Max() + Log(support.SumExp()) - mu * std::numbers::ln2;
   support.KeepLargest([=](double x) { return x >= lowest; }, min_keep);
 }
 

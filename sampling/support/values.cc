@@ -8,15 +8,7 @@ namespace tokendraw::sampling {
 
 std::span<double> Support::Descending(size_t count) {
   if (is_open() && count > list_.size) Undecide();
-  if (!listed_) {
-    // As in KeepFirst.
-    float low = kLowestFinite;
-    if (count <= row_->block_max().size()) {
-      const double value = tempering_(BlockMaxAt(count));
-      low = LowestLogit([=](double x) { return x >= value; });
-    }
-    FindInRow(low, max_, found_);
-  }
+  if (!listed_) FindInRow(LowestOfFirst(count), max_, found_);
   const std::span<double> values = ValuesOf(listed_ ? list_ : found_);
   const std::span<double> first = values.first(std::min(count, values.size()));
   std::partial_sort(first.begin(), first.end(), values.end(), std::greater<>());

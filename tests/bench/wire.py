@@ -3,8 +3,8 @@
 Round trips of the client library over every payload, beside a raw echo of the
 same bytes, the chain alone, and the service as one would write it first, in
 turns: each turn gives every worker some round trips, as a decode loop makes
-them, so that a machine whose speed drifts drifts for all of them. Prints JSON lines, then a table with the
-targets.
+them, so that a machine whose speed drifts drifts for all of them. Prints JSON
+lines, then a table with the targets.
 
 Usage: wire.py BUILD_DIRECTORY [--quick]
 """
