@@ -147,7 +147,7 @@ bool KeepsEqual(EqualAtK rule, const Params& params) {
   return rule == EqualAtK::kStay || (rule == EqualAtK::kStayIfBiased && !params.logit_bias.empty());
 }
 
-// One filter. Returns whether XTC removed tokens.
+// One filter, on survivors that are known. Returns whether XTC removed tokens.
 bool ApplyFilter(Filter filter, const Params& params, const RowInput& row, bool xtc_acts,
                  Support& support) {
   const Rules& rules = RulesOf(params.profile);
@@ -218,6 +218,13 @@ bool ApplyFilter(Filter filter, const Params& params, const RowInput& row, bool 
   return false;
 }
 
+// One filter, on survivors of which some may be known by their sums alone.
+bool Apply(Filter filter, const Params& params, const RowInput& row, bool xtc_acts,
+           Support& support) {
+  const auto apply = [&] { return ApplyFilter(filter, params, row, xtc_acts, support); };
+  return support.is_open() ? support.AtEachEnd(apply) : apply();
+}
+
 }  // namespace
 
 std::optional<std::span<const std::byte>> AllowedMask(const Params& params, const RowInput& row,
@@ -259,14 +266,13 @@ void Adapt(const Params& params, const RowInput& row, Support& support) {
 }
 
 bool ApplyXtcAlone(const Params& params, Support& support) {
-  return ApplyFilter(Filter::kXtc, params, {}, true, support);
+  return Apply(Filter::kXtc, params, {}, true, support);
 }
 
 bool ApplyFilters(const Params& params, const RowInput& row, bool xtc_acts, Support& support) {
   bool xtc_applied = false;
   for (const Filter filter : params.chain) {
-    const auto apply = [&] { return ApplyFilter(filter, params, row, xtc_acts, support); };
-    xtc_applied |= support.is_open() ? support.AtEachEnd(apply) : apply();
+    xtc_applied |= Apply(filter, params, row, xtc_acts, support);
   }
   return xtc_applied;
 }

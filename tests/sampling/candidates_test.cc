@@ -52,6 +52,25 @@ TEST(CandidatesTest, TopPAfterTemperature) {
   }
 }
 
+// XTC before the argmax, as mlxcel has it, guesses no more than XTC in a chain.
+TEST(CandidatesTest, XtcOnGreedyRows) {
+  const Row row = SortedRow();
+  double sum = 0;
+  for (const float x : row) sum += std::exp(double{x} - row[0]);
+  const double third = std::exp(double{row[2]} - row[0]) / sum;
+  for (const double temperature : {0.0, 1.0}) {
+    Params params{.temperature = temperature, .xtc_probability = 1, .profile = Profile::kMlxcel};
+    if (temperature > 0) params.top_k = 1;
+    params.xtc_threshold = third * (1 + 1e-8);
+    ExpectNeedsRow(params, row, 100);
+    for (const double factor : {0.999, 1.001}) {
+      params.xtc_threshold = third * factor;
+      ExpectDecided(params, row, 100);
+      EXPECT_EQ(TokenOf(params, row), factor < 1 ? 2 : 1);
+    }
+  }
+}
+
 TEST(CandidatesTest, XtcIsDecidedAboveTheSmallestCandidate) {
   const Row row = SortedRow();
   Params params{.min_p = 1, .xtc_probability = 1, .xtc_threshold = 0.03, .return_kept = true};
