@@ -74,7 +74,8 @@ TEST(MirostatTest, TheStateFollowsTheSurprise) {
 }
 
 TEST(MirostatTest, GreedyRowsLeaveTheStateAlone) {
-  RowInput input = InputOf(LogitsOf({0.6, 0.4}));
+  const Row row = LogitsOf({0.6, 0.4});
+  RowInput input = InputOf(row);
   input.state.mirostat_mu = 1.5;
   const Draw draw = DrawOf({.temperature = 0, .mirostat = 2}, input);
   EXPECT_EQ(draw.state.mirostat_mu, 1.5);
