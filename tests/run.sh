@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test: with AddressSanitizer and UBSan, each fuzz
 # target for a minute (in the same build), with ThreadSanitizer (all but the end-to-end tests, whose
-# clients are other processes), the golden tokens as clang makes them, and last the release build. Ends
-# with ctest's summary.
-# Usage: tests/run.sh [asan|fuzz|tsan|golden-clang|release|debug|clang]...
+# clients are other processes), the golden tokens as clang makes them, the release build, and last, on
+# x86-64, that build beside the real samplers of other engines.
+# Usage: tests/run.sh [asan|fuzz|tsan|golden-clang|release|debug|clang|conformance]...
 #
 # Not part of it, for its time: tests/arm64.sh (golden tokens on emulated arm64).
 set -euo pipefail
@@ -12,10 +12,21 @@ cd "$(dirname "$0")/.."
 bash deploy/install_packages.sh deploy/build_packages.txt tests/packages.txt
 bash tests/setup.sh
 
-[ $# -gt 0 ] || set -- asan fuzz tsan golden-clang release
+if [ $# -eq 0 ]; then
+  set -- asan fuzz tsan golden-clang release
+  if [ "$(uname -m)" = x86_64 ]; then
+    set -- "$@" conformance
+  else
+    echo "tests/run.sh: without conformance, whose engines are there for x86-64 only" >&2
+  fi
+fi
 for preset in "$@"; do
   if [ "$preset" = fuzz ]; then
     bash tests/fuzz/run.sh
+    continue
+  fi
+  if [ "$preset" = conformance ]; then
+    bash tests/conformance/run.sh
     continue
   fi
   if [ "$preset" = golden-clang ]; then
