@@ -107,7 +107,8 @@ def _dry(rng: Rng, vocab: int) -> Fields:
         'dry_multiplier': number(rng, 0.1, 2, 0.0),
         'dry_base': number(rng, 1.01, 2, 1.0, 1.75),
         'dry_allowed_length': int(rng.integers(1, 7)),
-        'dry_penalty_last_n': int(number(rng, 1, 130, 0, 1, 64)),
+        # Longer repeats make logits whose squares top_n_sigma cannot add up.
+        'dry_penalty_last_n': int(number(rng, 1, 64, 0, 1, 64)),
         'dry_breaker_ids': ids[3:] if rng.random() < 0.3 else [],
         'dry_breaker_sequences': [
             params_pb2.TokenSequence(token_ids=sequences[i]) for i in chosen

@@ -157,6 +157,15 @@ def test_dry_overflows(service: Service) -> None:
     assert ours.p[0] == 0
 
 
+def test_top_n_sigma_overflows(service: Service) -> None:
+    """(1e20)^2 is no float32: sigma is infinite, and all tokens stay."""
+    logits = [-1e20, 0.0, 1.0, 2.0, 3.0]
+    case = _case(logits, 'top_n_sigma', top_n_sigma=2)
+    assert PEER.answer(case).ids.size == 5
+    # sigma is .4 * 1e20, and the cut at -.8 * 1e20.
+    assert _ours(service, case).ids.tolist() == [1, 2, 3, 4]
+
+
 def test_ties_are_in_no_order(service: Service) -> None:
     """Its sort is not stable: of equals it keeps any, but as many."""
     row = [0.0] * 6
