@@ -88,6 +88,10 @@ absl::StatusOr<v1::ValidateParamsResponse> Client::ValidateParams(
   return Call(*endpoints_, &v1::SamplingService::Stub::ValidateParams, request);
 }
 
+absl::StatusOr<v1::ExplainRowResponse> Client::ExplainRow(const v1::ExplainRowRequest& request) {
+  return Call(*endpoints_, &v1::SamplingService::Stub::ExplainRow, request);
+}
+
 absl::StatusOr<v1::GetServerInfoResponse> Client::GetServerInfo() {
   return Call(*endpoints_, &v1::SamplingService::Stub::GetServerInfo, v1::GetServerInfoRequest());
 }

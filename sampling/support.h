@@ -78,6 +78,9 @@ class Support {
   // Whether Temper has run.
   bool tempered() const { return tempered_; }
 
+  // What Temper divided by; 1 before.
+  double temperature() const { return tempering_.temperature; }
+
   // What Temper and Reshape took off all x: with it added, the largest is what it would be had they
   // divided and bent logits where they are.
   double origin() const { return origin_; }
@@ -257,6 +260,17 @@ class Support {
   List start_;
   std::vector<int32_t> left_ids_;
 };
+
+// Calls visit(id, logit) for each survivor, by ascending id.
+template <typename Visit>
+void ForEachSurvivor(const Support& support, const Visit& visit) {
+  for (size_t index = 0; index < support.BlockCount(); ++index) {
+    const TokenBlock block = support.Block(index);
+    for (size_t i = 0; i < block.logits.size(); ++i) {
+      if (block.logits[i] >= kLowestFinite) visit(block.id(i), block.logits[i]);
+    }
+  }
+}
 
 }  // namespace tokendraw::sampling
 

@@ -33,17 +33,8 @@ grpc::Status SamplingServiceImpl::ValidateParams(grpc::ServerContext*,
 
 grpc::Status SamplingServiceImpl::ExplainRow(grpc::ServerContext*,
                                              const v1::ExplainRowRequest* request,
-                                             v1::ExplainRowResponse*) {
-  Violations violations;
-  FindUnknownFields(*request, "", violations);
-  CheckValidation(request->validation(), violations);
-  sampling::Params params;
-  ConvertParams(request->params(), "params", request->validation(),
-                std::numeric_limits<int32_t>::max(), params, violations);
-  if (violations.count() > 0) return ToGrpcStatus(violations.ToStatus());
-  return ToGrpcStatus(
-      absl::UnimplementedError("ExplainRow: this version does not explain rows; SampleTokens with "
-                               "logprobs and return_kept tells what was kept"));
+                                             v1::ExplainRowResponse* response) {
+  return ToGrpcStatus(dispatcher_.Explain(*request, *response));
 }
 
 grpc::Status SamplingServiceImpl::GetServerInfo(grpc::ServerContext*,

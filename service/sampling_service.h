@@ -11,7 +11,7 @@ namespace tokendraw {
 class SamplingServiceImpl final : public HotCallService {
  public:
   // All arguments must outlive the service.
-  SamplingServiceImpl(const Options& options, const Dispatcher& dispatcher)
+  SamplingServiceImpl(const Options& options, Dispatcher& dispatcher)
       : options_(options), dispatcher_(dispatcher) {}
 
   grpc::Status ValidateParams(grpc::ServerContext* context,
@@ -24,7 +24,7 @@ class SamplingServiceImpl final : public HotCallService {
 
  private:
   const Options& options_;
-  const Dispatcher& dispatcher_;
+  Dispatcher& dispatcher_;
 };
 
 }  // namespace tokendraw

@@ -10,7 +10,7 @@
 namespace tokendraw::cli {
 namespace {
 
-const Command* const kCommands[] = {&kSample, &kValidate, &kInfo};
+const Command* const kCommands[] = {&kSample, &kExplain, &kValidate, &kInfo};
 
 std::string OverallHelp() {
   std::string help = "Draws tokens from logits rows, on a tokendraw server.\n\nUsage:\n";
@@ -21,6 +21,16 @@ std::string OverallHelp() {
                   "Exit codes: 0 done; 1 the call failed, or validate found something; 2 bad usage",
                   " or file; 3 some rows got no token.\n");
   return help;
+}
+
+std::string ToJson(const google::protobuf::Message& message, bool with_unset) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = with_unset;
+  std::string json;
+  // Fails on malformed well-known types alone, which the protocol does not use.
+  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
+  return json;
 }
 
 }  // namespace
@@ -94,14 +104,8 @@ int FailCall(const absl::Status& status, const Streams& streams) {
   return kFailed;
 }
 
-std::string JsonOf(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  // Fails on malformed well-known types alone, which the protocol does not use.
-  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
-  return json;
-}
+std::string JsonOf(const google::protobuf::Message& message) { return ToJson(message, true); }
+
+std::string JsonOfSet(const google::protobuf::Message& message) { return ToJson(message, false); }
 
 }  // namespace tokendraw::cli

@@ -35,8 +35,9 @@ struct Command {
   int (*run)(const Arguments& arguments, const Streams& streams);
 };
 
-// sample, validate, info.
+// sample, explain, validate, info.
 extern const Command kSample;
+extern const Command kExplain;
 extern const Command kValidate;
 extern const Command kInfo;
 
@@ -58,6 +59,9 @@ int FailCall(const absl::Status& status, const Streams& streams);
 
 // One line of JSON with the proto's field names, fields with default values included.
 std::string JsonOf(const google::protobuf::Message& message);
+
+// The same with the fields that are set alone.
+std::string JsonOfSet(const google::protobuf::Message& message);
 
 }  // namespace tokendraw::cli
 
