@@ -68,14 +68,13 @@ const std::byte* MaskOf(const Params& params, const RowInput& row, EditBuffers& 
 // The counts of the history, if a penalty goes by them.
 void FindCounts(const Params& params, const History& history, EditBuffers& buffers) {
   buffers.counts.clear();
-  buffers.older.clear();
   if (params.repetition_penalty == 1 && params.frequency_penalty == 0 &&
       params.presence_penalty == 0) {
     return;
   }
   CountHistory(history, params.penalty_last_n, buffers);
   if (params.repetition_penalty_slope != 1) {
-    FindOlderTokens(history, params.penalty_last_n, buffers);
+    FindNewerTokens(history, params.penalty_last_n, buffers);
   }
 }
 
@@ -110,7 +109,7 @@ void Edit(const Params& params, const RowInput& row, absl::FunctionRef<void(Patc
   if (!is_edited) return;
   ApplyLogitBias(params.logit_bias, patches);
   ApplyRepetitionPenalty(params.repetition_penalty, params.repetition_penalty_slope,
-                         rules.repetition, buffers.counts, buffers.older, patches);
+                         rules.repetition, buffers.counts, buffers.newer, patches);
   const bool dry_first = rules.penalties == PenaltyOrder::kRepetitionDryFrequency;
   if (dry_first) ApplyDry(buffers.dry_penalties, patches);
   ApplyFrequencyAndPresencePenalty(params.frequency_penalty, params.presence_penalty,

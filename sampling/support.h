@@ -149,9 +149,9 @@ class Support {
   // Replaces each x by (x - m) / temperature. Once.
   void Temper(double temperature);
 
-  // Replaces each x by shape(x), finite or -inf, relative to m, rounded to float32. Undecides an
-  // open list.
-  void Reshape(absl::FunctionRef<double(double x)> shape);
+  // Replaces each x by another that is finite: `shape` overwrites the logits of which x is the
+  // tempering. Undecides an open list.
+  void Reshape(absl::FunctionRef<void(const Tempering& tempering, std::span<float> logits)> shape);
 
   // The values of the first `count` survivors of the order "largest first", or of all. To be
   // overwritten as one likes; valid until the next call of anything.
