@@ -98,6 +98,7 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
   result.error = RowErrorCode::kNone;
   result.error_token = -1;
   result.error_field = nullptr;
+  result.xtc_armed = result.xtc_applied = 0;
   const bool may_xtc = MayXtc(params, row);
   const bool detail = params.WantsDetail();
   if (detail) buffers.Start(buffers.unfiltered);
@@ -118,6 +119,14 @@ void Sampler::Sample(const Params& params, const RowInput& row, RowResult& resul
             report.Make(params, buffers.unfiltered, outcome.kept(), distribution_of(outcome));
       }
       if (!can_tell) return fail({.code = RowErrorCode::kNeedFullRow});
+    }
+    result.xtc_armed += xtc_acts;
+    result.xtc_applied += outcome.xtc_applied();
+    if (sample_index == 0) {
+      const bool counted = outcome.kept().is_list();
+      result.kept_count = outcome.greedy() ? 1
+                          : counted        ? static_cast<int32_t>(outcome.kept().Size())
+                                           : row.logits.vocab_size;
     }
     Draw& draw = result.draws[static_cast<size_t>(sample_index)];
     if (!detail) draw = {};  // an earlier row may have asked for more

@@ -44,7 +44,7 @@ extern const Command kInfo;
 // Runs the subcommand that `words` (without the program's name) begins with.
 int Run(const std::vector<std::string>& words, const Streams& streams);
 
-// --server and --deadline_ms.
+// --server, --deadline_ms, those of TLS, and --token_file.
 std::vector<Flag> ConnectionFlags();
 
 // A client from those, or from TOKENDRAW_SERVER. INVALID_ARGUMENT naming the flag.

@@ -20,7 +20,7 @@ TEST(ServerTest, OneServerOnASocketPath) {
   RunningServer server;
   Options options;
   options.listen = {server.address()};
-  const absl::Status second = Server::Start(options).status();
+  const absl::Status second = Server::Start(options, QuietLog()).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   grpc::ClientContext context;
   v1::GetServerInfoResponse info;
@@ -30,11 +30,11 @@ TEST(ServerTest, OneServerOnASocketPath) {
 TEST(ServerTest, OneServerOnAPort) {
   Options options;
   options.listen = {"127.0.0.1:0"};
-  const auto first = Server::Start(options);
+  const auto first = Server::Start(options, QuietLog());
   ASSERT_TRUE(first.ok()) << first.status();
   options.listen = (*first)->addresses();
   EXPECT_THAT(options.listen.front(), ::testing::Not(HasSubstr(":0")));
-  const absl::Status second = Server::Start(options).status();
+  const absl::Status second = Server::Start(options, QuietLog()).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.message()), HasSubstr(options.listen.front()));
 }
