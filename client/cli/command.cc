@@ -10,7 +10,7 @@
 namespace tokendraw::cli {
 namespace {
 
-const Command* const kCommands[] = {&kSample, &kExplain, &kValidate, &kInfo};
+const Command* const kCommands[] = {&kSample, &kExplain, &kValidate, &kInfo, &kLoad};
 
 std::string OverallHelp() {
   std::string help = "Draws tokens from logits rows, on a tokendraw server.\n\nUsage:\n";

@@ -35,11 +35,12 @@ struct Command {
   int (*run)(const Arguments& arguments, const Streams& streams);
 };
 
-// sample, explain, validate, info.
+// sample, explain, validate, info, load.
 extern const Command kSample;
 extern const Command kExplain;
 extern const Command kValidate;
 extern const Command kInfo;
+extern const Command kLoad;
 
 // Runs the subcommand that `words` (without the program's name) begins with.
 int Run(const std::vector<std::string>& words, const Streams& streams);
