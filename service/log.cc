@@ -18,7 +18,8 @@ std::string JsonLine(const char* level, const std::string& message,
   nlohmann::ordered_json line = {
       {"time", TimeText(absl::Now())}, {"level", level}, {"message", message}};
   for (const LogField& field : fields) {
-    std::visit([&](const auto& value) { line[field.name] = value; }, field.value);
+    line[field.name] = field.is_number ? nlohmann::ordered_json::parse(field.text)
+                                       : nlohmann::ordered_json(field.text);
   }
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -36,8 +37,7 @@ std::string Printable(const std::string& text) {
 std::string TextLine(const std::string& message, const std::vector<LogField>& fields) {
   std::string line = absl::StrCat("tokendrawd: ", message);
   for (size_t i = 0; i < fields.size(); ++i) {
-    absl::StrAppend(&line, i == 0 ? " (" : " ", fields[i].name, "=");
-    std::visit([&](const auto& value) { absl::StrAppend(&line, value); }, fields[i].value);
+    absl::StrAppend(&line, i == 0 ? " (" : " ", fields[i].name, "=", fields[i].text);
   }
   return fields.empty() ? line : absl::StrCat(line, ")");
 }

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "service/options.h"
 #include "service/trace.h"
@@ -19,8 +19,15 @@
 namespace tokendraw {
 
 struct LogField {
+  LogField(const char* field, std::string value) : name(field), text(std::move(value)) {}
+  LogField(const char* field, int64_t value)
+      : name(field), text(std::to_string(value)), is_number(true) {}
+  LogField(const char* field, double value)
+      : name(field), text(absl::StrCat(value)), is_number(true) {}
+
   const char* name;
-  std::variant<std::string, int64_t, double> value;
+  std::string text;
+  bool is_number = false;
 };
 
 // One call, or one message of a stream, that was answered.

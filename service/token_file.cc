@@ -23,6 +23,11 @@ bool AreSame(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+bool AreSame(const struct stat& a, const struct stat& b) {
+  return a.st_ino == b.st_ino && a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
+         a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(const std::string& path) {
@@ -48,7 +53,7 @@ absl::Status TokenFile::Read() {
     return absl::InvalidArgumentError(absl::StrCat("--token_file: ", path_, " has no token"));
   }
   tokens_ = std::move(tokens);
-  changed_ = status.st_mtim;
+  file_ = status;
   return absl::OkStatus();
 }
 
@@ -64,10 +69,7 @@ absl::Status TokenFile::CheckHeader(std::string_view authorization) {
   if (absl::Now() - looked_ >= kBetweenLooks) {
     struct stat status;
     looked_ = absl::Now();
-    const bool is_other =
-        stat(path_.c_str(), &status) == 0 &&
-        (status.st_mtim.tv_sec != changed_.tv_sec || status.st_mtim.tv_nsec != changed_.tv_nsec);
-    if (is_other) (void)Read();
+    if (stat(path_.c_str(), &status) == 0 && !AreSame(status, file_)) (void)Read();
   }
   const bool is_bearer = authorization.substr(0, kScheme.size()) == kScheme;
   const std::string_view token = is_bearer ? authorization.substr(kScheme.size()) : "";

@@ -38,7 +38,7 @@ class TokenFile {
   const std::string path_;
   std::mutex mutex_;  // guards what stands below
   std::vector<std::string> tokens_;
-  timespec changed_ = {};
+  struct stat file_ = {};  // that they are from
   absl::Time looked_;
 };
 
