@@ -77,6 +77,8 @@ grpc::Status SamplingServiceImpl::GetServerInfo(grpc::ServerContext* context,
     response->set_shared_memory(dispatcher_.takes_shared_memory());
     response->set_shared_memory_dir(options_.shm_dir);
     response->set_threads(dispatcher_.threads());
+    response->set_max_queued_rows(options_.max_queued_rows);
+    response->set_uptime_ms(absl::ToInt64Milliseconds(absl::Now() - started_));
     return absl::OkStatus();
   });
 }

@@ -60,6 +60,7 @@ _SETTINGS = {
     'max_draws': 9,
     'max_in_flight': 5,
     'max_queued_bytes': 3 << 20,
+    'max_queued_rows': 11,
 }
 
 
