@@ -134,9 +134,10 @@ class Tally:
 
 def _complaint(ours: Answer, case: Case, peer: Peer) -> str:
     logits = case.logits[:64].tolist()
+    params = text_format.MessageToString(case.params, as_one_line=True)
     return '\n'.join(
         [
-            f'  params: {text_format.MessageToString(case.params, as_one_line=True)}',
+            f'  params: {params}',
             f'  history: {case.prompt} {case.output} state: {case.state}',
             f'  {case.logits.size} logits: {logits}',
             f'  service: {ours}',

@@ -1,5 +1,7 @@
-"""Compares the service with answers worked out by hand, for the engines that
-cannot be installed. Exit code 1: they differ."""
+"""Compares the service with answers worked out by hand.
+
+For the engines that cannot be installed. Exit code 1: they differ.
+"""
 
 import sys
 

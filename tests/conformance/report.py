@@ -9,6 +9,8 @@ from compare import Verdict
 
 _COLUMNS = ('rows', *(verdict.value for verdict in Verdict), 'largest')
 _COMPLAINTS = 3  # of a sweep that are printed
+# More rows than these, of all, that hang on a rounding are no coincidence.
+_MOST_AT_THE_CUT = 0.001
 
 
 def _line(name: str, cells: Iterable[object]) -> None:
@@ -29,7 +31,7 @@ def report(engine: str, tallies: Iterable[Tally], least_rows: int) -> bool:
         least_rows: fewer than these prove nothing.
 
     Returns:
-        Whether there were enough rows and no undocumented difference.
+        Whether there were enough rows, and no undocumented difference.
     """
     start = time.monotonic()
     print(engine)
@@ -50,5 +52,8 @@ def report(engine: str, tallies: Iterable[Tally], least_rows: int) -> bool:
     print(f'  {time.monotonic() - start:.0f} s\n')
     if total.rows < least_rows:
         print(f'  fewer than {least_rows} rows\n')
+        return False
+    if total.verdicts[Verdict.ROUNDING] > _MOST_AT_THE_CUT * total.rows:
+        print('  too many rows at a cut\n')
         return False
     return total.verdicts[Verdict.DIFFERENT] == 0

@@ -43,13 +43,10 @@ export TOKENDRAW_LLAMA_LIBRARY
 export PYTHONDONTWRITEBYTECODE=1
 export TRANSFORMERS_VERBOSITY=error # it warns that models need a newer torch
 
-# A process each: libllama and libtorch do not bear each other.
-export PYTHONPATH=tests/conformance:tests/e2e
 status=0
 for engine in llama_cpp transformers by_hand; do
-  "$OUT/venv/bin/python" "tests/conformance/compare_$engine.py" || status=1
+  PYTHONPATH=tests/conformance:tests/e2e \
+    "$OUT/venv/bin/python" "tests/conformance/compare_$engine.py" || status=1
 done
-for engine in llama_cpp transformers; do
-  "$OUT/venv/bin/python" -m pytest -q "tests/conformance/test_$engine.py" || status=1
-done
+"$OUT/venv/bin/python" -m pytest -q tests/conformance || status=1
 exit "$status"

@@ -1,4 +1,4 @@
-"""What no random row shows of transformers: exact edges, ties, temperature 0."""
+"""What no random row shows: exact edges, ties, temperature 0."""
 
 import numpy as np
 import pytest
