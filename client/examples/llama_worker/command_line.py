@@ -51,7 +51,9 @@ def params(flags: argparse.Namespace) -> tokendraw.SamplingParams:
     text = '\n'.join(
         f'{name}: {value}' for name, value in given.items() if value is not None
     )
-    return text_format.Parse(text, tokendraw.SamplingParams())
+    parsed = tokendraw.SamplingParams()
+    text_format.Parse(text, parsed)
+    return parsed
 
 
 def sequences(

@@ -27,40 +27,35 @@ _PROMPTS = (
 )
 _SEED = 42
 # llama.cpp's order and rules, with all filters off.
-_OFF = {
-    'profile': params_pb2.PROFILE_LLAMA_CPP,
-    'temperature': 1.0,
-    'top_n_sigma': 0.0,
-    'top_k': 0,
-    'typical_p': 1.0,
-    'top_p': 1.0,
-    'min_p': 0.0,
-    'xtc_probability': 0.0,
-    'xtc_threshold': 0.1,
-    'repetition_penalty': 1.0,
-    'frequency_penalty': 0.0,
-    'presence_penalty': 0.0,
-    'penalty_last_n': 64,
-}
+_OFF = tokendraw.SamplingParams(
+    profile=params_pb2.PROFILE_LLAMA_CPP,
+    temperature=1.0,
+    top_n_sigma=0.0,
+    top_k=0,
+    typical_p=1.0,
+    top_p=1.0,
+    min_p=0.0,
+    xtc_probability=0.0,
+    xtc_threshold=0.1,
+    repetition_penalty=1.0,
+    frequency_penalty=0.0,
+    presence_penalty=0.0,
+    penalty_last_n=64,
+)
 _CASES = {
-    'greedy, penalties': {
-        'temperature': 0.0,
-        'repetition_penalty': 1.1,
-        'frequency_penalty': 0.1,
-    },
-    "llama-server's defaults": {
-        'temperature': 0.8,
-        'top_k': 40,
-        'top_p': 0.95,
-        'min_p': 0.05,
-    },
-    'typical_p, XTC, penalties': {
-        'temperature': 0.8,
-        'typical_p': 0.9,
-        'xtc_probability': 0.5,
-        'repetition_penalty': 1.1,
-        'frequency_penalty': 0.1,
-    },
+    'greedy, penalties': tokendraw.SamplingParams(
+        temperature=0.0, repetition_penalty=1.1, frequency_penalty=0.1
+    ),
+    "llama-server's defaults": tokendraw.SamplingParams(
+        temperature=0.8, top_k=40, top_p=0.95, min_p=0.05
+    ),
+    'typical_p, XTC, penalties': tokendraw.SamplingParams(
+        temperature=0.8,
+        typical_p=0.9,
+        xtc_probability=0.5,
+        repetition_penalty=1.1,
+        frequency_penalty=0.1,
+    ),
 }
 
 
@@ -100,40 +95,38 @@ def _answer(
     return ids
 
 
-def _compare(
+def _compare_answers(
     engine: Engine,
-    client: tokendraw.Client,
+    drawer: Drawer,
     params: tokendraw.SamplingParams,
+    prompt_ids: list[int],
     max_tokens: int,
-) -> dict[str, Times]:
-    """Raises RuntimeError if greedy tokens differ."""
-    drawer = Drawer(client, params, 1, engine.vocab_size)
-    alone, chain, service = Times(), Times(), Times()
-    for prompt in _PROMPTS:
-        prompt_ids = engine.prompt_ids(prompt)
-        sequence = tokendraw.RowSpec(prompt_ids=prompt_ids, seed=_SEED)
-        llama = LlamaChain(engine, params, _SEED)
-        llama.accept(prompt_ids)
+    times: tuple[Times, Times, Times],
+) -> None:
+    """Answers one prompt: model alone, llama.cpp's samplers, service.
 
-        def draw() -> int:
-            drawer.rows[0] = engine.row(-1)
-            drawer.draw([sequence])
-            return sequence.output_ids[-1]
+    Raises:
+        RuntimeError: greedy tokens differ.
+    """
+    alone, chain, service = times
+    sequence = tokendraw.RowSpec(prompt_ids=prompt_ids, seed=_SEED)
+    llama = LlamaChain(engine, params, _SEED)
+    llama.accept(prompt_ids)
 
-        ids = _answer(engine, prompt_ids, draw, max_tokens, service)
-        of_llama = _answer(engine, prompt_ids, llama.draw, max_tokens, chain)
-        llama.close()
-        given = iter(ids)
-        _answer(engine, prompt_ids, lambda: next(given), max_tokens, alone)
-        if params.temperature == 0 and ids != of_llama:
-            raise RuntimeError(
-                f'greedy tokens differ: {ids} here, {of_llama} with llama.cpp'
-            )
-    return {
-        'model alone': alone,
-        "llama.cpp's samplers": chain,
-        f'service, {drawer.payload}': service,
-    }
+    def draw() -> int:
+        drawer.rows[0] = engine.row(-1)
+        drawer.draw([sequence])
+        return int(sequence.output_ids[-1])
+
+    ids = _answer(engine, prompt_ids, draw, max_tokens, service)
+    others = _answer(engine, prompt_ids, llama.draw, max_tokens, chain)
+    llama.close()
+    given = iter(ids)
+    _answer(engine, prompt_ids, lambda: next(given), max_tokens, alone)
+    if params.temperature == 0 and ids != others:
+        raise RuntimeError(
+            f'greedy tokens differ: {ids} here, {others} with llama.cpp'
+        )
 
 
 def main() -> None:
@@ -146,11 +139,28 @@ def main() -> None:
     engine = Engine(1)
     with tokendraw.Client(args.server) as client:
         for name, settings in _CASES.items():
+            params = tokendraw.SamplingParams()
+            params.CopyFrom(_OFF)
+            params.MergeFrom(settings)
+            drawer = Drawer(client, params, 1, engine.vocab_size)
+            times = Times(), Times(), Times()
+            for prompt in _PROMPTS:
+                _compare_answers(
+                    engine,
+                    drawer,
+                    params,
+                    engine.prompt_ids(prompt),
+                    args.max_tokens,
+                    times,
+                )
             print(f'\n{name}\n\n| ms per token | model | sampling | both |')
             print('|---|---|---|---|')
-            params = tokendraw.SamplingParams(**_OFF | settings)
-            times = _compare(engine, client, params, args.max_tokens)
-            for way, spent in times.items():
+            ways = (
+                'model alone',
+                "llama.cpp's samplers",
+                f'service, {drawer.payload}',
+            )
+            for way, spent in zip(ways, times, strict=True):
                 print(spent.line(way), flush=True)
 
 
