@@ -136,9 +136,10 @@ def _full_disk(directory: pathlib.Path, steps: int) -> _Run:
     """Rows in shared memory, on a file system that is filled and emptied."""
     rows = directory / 'rows'
     rows.mkdir()
-    mounted = subprocess.run(
+    # Not as root, or in a container without mounts: then this ends in an error.
+    subprocess.run(
         ['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', str(rows)],
-        check=False,
+        check=True,
     )
     filler = rows / 'filler'
 
@@ -156,8 +157,7 @@ def _full_disk(directory: pathlib.Path, steps: int) -> _Run:
                 [fill, free], [r.address for r in replicas], steps
             )
     finally:
-        if mounted.returncode == 0:
-            subprocess.run(['umount', '-l', str(rows)], check=True)
+        subprocess.run(['umount', '-l', str(rows)], check=True)
 
 
 def _behind(proxy: Callable) -> Callable[[pathlib.Path, int], _Run]:
@@ -196,7 +196,13 @@ def main() -> int:
         for scenario, run in _SCENARIOS.items():
             place = directory / scenario.replace(' ', '_')
             place.mkdir()
-            done = run(place, steps)
+            try:
+                done = run(place, steps)
+            except subprocess.CalledProcessError as error:
+                if scenario != 'full disk':
+                    raise
+                print(f'{scenario:18} NOT TRIED: {error}', flush=True)
+                continue
             differs = done.result['tokens_hash'] != wanted['tokens_hash']
             calls = done.result['steps'] + done.result['failed']
             print(
