@@ -40,7 +40,13 @@ def _base() -> pathlib.Path:
         unfinished = WORK / 'base.unfinished'
         shutil.rmtree(unfinished, ignore_errors=True)
         subprocess.run(
-            ['debootstrap', '--variant=minbase', 'bookworm', unfinished, mirror],
+            [
+                'debootstrap',
+                '--variant=minbase',
+                'bookworm',
+                unfinished,
+                mirror,
+            ],
             check=True,
             stdout=sys.stderr,
         )
@@ -83,7 +89,9 @@ class Stage:
     def read_only(self, script: str) -> list[str]:
         """A command line: `script` as the image's user, the root read-only."""
         root = self.root
-        prepare = f'mount --rbind {root} {root}; mount -o remount,ro,bind {root}'
+        prepare = (
+            f'mount --rbind {root} {root}; mount -o remount,ro,bind {root}'
+        )
         for volume in self.volumes:
             # An engine fills a new volume with what the image has there.
             owner = (root / volume.lstrip('/')).stat()
@@ -119,7 +127,7 @@ def _copy(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
             capture_output=True,
         ).stdout
         subprocess.run(
-            ['xargs', '-0', 'cp', '--parents', '-t', target],
+            ['xargs', '-0', 'cp', '-a', '--parents', '-t', target],
             cwd=ROOT,
             check=True,
             input=files,

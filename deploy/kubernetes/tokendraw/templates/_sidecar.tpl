@@ -1,5 +1,8 @@
 {{/* For the pods of your own chart, which has this one as a dependency:
 
+     metadata:
+       labels: # for the PodMonitor
+         {{- include "tokendraw.selector" .Subcharts.tokendraw | nindent 4 }}
      spec:
        securityContext:
          fsGroup: 10001
@@ -16,7 +19,7 @@
      It has no preStop: kubelet ends native sidecars after the workers, and runs their preStop long
      before that. */}}
 {{- define "tokendraw.sidecar" -}}
-- {{- include "tokendraw.container" . | nindent 2 }}
+- {{ include "tokendraw.container" . | nindent 2 | trim }}
   restartPolicy: Always
   args:
     {{- include "tokendraw.flags" . | nindent 4 }}
