@@ -70,6 +70,16 @@ def test_cuts_that_are_met_exactly(
     assert _ours(service, case).ids.size == count
 
 
+@pytest.mark.parametrize('params', [{'top_k': 1}, {'top_n_sigma': 0.1}])
+def test_min_keep_is_not_for(
+    service: Service, params: dict[str, float]
+) -> None:
+    """llama_sampler_init_top_k and _top_n_sigma take none."""
+    case = _case([2.0, 1.0, 0.0], *params, min_keep=2, **params)
+    assert PEER.answer(case).ids.tolist() == [0]
+    assert _ours(service, case).ids.tolist() == [0]
+
+
 def test_typical_p_with_a_masked_token(service: Service) -> None:
     """H = -(0 * ln 0) = NaN, so that nothing is less than anything."""
     masked = _case(_masked_normal_row(), 'typical_p', typical_p=0.5)

@@ -68,6 +68,13 @@ def test_top_h_keeps_100_at_most(service: Service) -> None:
     assert PEER.answer(case).ids.size <= 100
 
 
+def test_top_h_has_no_min_keep(service: Service) -> None:
+    """TopHLogitsWarper takes no min_tokens_to_keep."""
+    case = _case([2.0, 1.0, 0.0], 'top_h', top_h=0.1, min_keep=2)
+    assert PEER.answer(case).ids.tolist() == [0]
+    assert service.answers([case])[0].ids.tolist() == [0]
+
+
 def test_temperature_0_is_do_sample_off(service: Service) -> None:
     """No warper runs; the largest score after the processors."""
     case = _case([1.0, 4.0, 3.5], temperature=0, top_k=1)
