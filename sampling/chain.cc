@@ -125,7 +125,8 @@ bool KeepsEqual(EqualAtK rule, const Params& params) {
 bool ApplyFilter(Filter filter, const Params& params, const RowInput& row, bool xtc_acts,
                  Support& support) {
   const Rules& rules = RulesOf(params.profile);
-  const int32_t min_keep = std::max(params.min_keep, 1);
+  const bool has_min_keep = std::ranges::find(rules.no_min_keep, filter) == rules.no_min_keep.end();
+  const int32_t min_keep = has_min_keep ? std::max(params.min_keep, 1) : 1;
   const double p_less_temperature = support.tempered() ? 1 : PLessTemperature(params);
   switch (filter) {
     case Filter::kTopNSigma:

@@ -64,6 +64,7 @@ Rules LlamaCpp() {
       .greedy = Greedy::kInChain,
       .typical_p = MassCut::kUpTo,
       .xtc = {.coin_may_equal = true},
+      .no_min_keep = {F::kTopK, F::kTopNSigma, F::kMirostat},
       .adjust = MirostatAlone,
   };
 }
@@ -77,6 +78,7 @@ Rules Transformers() {
       .greedy = Greedy::kTemperature,
       .typical_p = MassCut::kBelowWithEqual,
       .top_k = EqualAtK::kStay,
+      .no_min_keep = {F::kTopH},
   };
 }
 

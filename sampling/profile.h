@@ -2,6 +2,8 @@
 #ifndef TOKENDRAW_SAMPLING_PROFILE_H_
 #define TOKENDRAW_SAMPLING_PROFILE_H_
 
+#include <vector>
+
 #include "sampling/params.h"
 #include "sampling/rules.h"
 
@@ -20,6 +22,7 @@ struct Rules {
   MassCut top_p = MassCut::kBelow;
   EqualAtK top_k = EqualAtK::kCut;
   XtcRule xtc;
+  std::vector<Filter> no_min_keep;  // filters that keep fewer than min_keep if they say so
   // Changes of a parameter set that the engine makes by itself, or null. `has_chain`: the request
   // named its own.
   void (*adjust)(bool has_chain, Params& params) = nullptr;

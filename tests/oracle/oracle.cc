@@ -83,8 +83,11 @@ OracleDraw DrawOnce(const Params& params, const RowInput& row, uint32_t sample_i
   const bool has_xtc = std::count(params.chain.begin(), params.chain.end(), Filter::kXtc) > 0;
   Shape shape;
   const auto apply = [&](Filter filter) {
+    Params own = params;
+    const auto& without = rules.no_min_keep;
+    if (std::count(without.begin(), without.end(), filter) > 0) own.min_keep = 1;
     draw.margins[static_cast<size_t>(filter)] =
-        ApplyFilter(filter, params, row, xtc_acts, shape, tokens, draw.xtc_applied);
+        ApplyFilter(filter, own, row, xtc_acts, shape, tokens, draw.xtc_applied);
   };
   if (draw.greedy) {
     if (rules.greedy == sampling::Greedy::kTemperatureOrTopKButXtc && has_xtc) apply(Filter::kXtc);

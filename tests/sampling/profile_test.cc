@@ -82,6 +82,27 @@ TEST(ProfileTest, XtcProtectedTokens) {
               ElementsAre(stays, stays, stays, stays, stays, stays, stops_it));
 }
 
+TEST(ProfileTest, MinKeepIsForTheFiltersThatHaveIt) {
+  const Row row = {2, 1, 0};
+  const auto kept = [&](Profile profile, const Params& params) {
+    Params own = params;
+    own.profile = profile;
+    own.min_keep = 2;
+    return KeptIds(own, row).size();
+  };
+  const Params top_k = {.top_k = 1, .chain = {Filter::kTopK}};
+  const Params top_n_sigma = {.top_n_sigma = 0.1, .chain = {Filter::kTopNSigma}};
+  const Params top_h = {.top_h = 0.1, .chain = {Filter::kTopH}};
+  const Params top_p = {.top_p = 0.1, .chain = {Filter::kTopP}};
+  EXPECT_EQ(kept(Profile::kLlamaCpp, top_k), 1u);
+  EXPECT_EQ(kept(Profile::kLlamaCpp, top_n_sigma), 1u);
+  EXPECT_EQ(kept(Profile::kLlamaCpp, top_p), 2u);
+  EXPECT_EQ(kept(Profile::kTransformers, top_h), 1u);
+  EXPECT_EQ(kept(Profile::kTransformers, top_k), 2u);
+  EXPECT_EQ(kept(Profile::kDefault, top_n_sigma), 2u);
+  EXPECT_EQ(kept(Profile::kDefault, top_h), 2u);
+}
+
 TEST(ProfileTest, TopNSigma) {
   // Of {4, 1}: 1.5. Of {4, 1, 0}, a sample: 2.0817.
   const Row row = {4, 1, -kInf};
