@@ -15,18 +15,19 @@
 
 namespace tokendraw {
 
-// What `attempt(connection)`, a StatusOr, gives at the first address, from that of `turn` on, that
-// does not ask for a retry.
+// What `attempt(connection, turn)`, a StatusOr, gives at the first address, from that of `turn` on,
+// that does not ask for a retry.
 template <typename Attempt>
 auto CallWithRetries(Endpoints& endpoints, std::size_t turn, const Deadline& deadline,
-                     const Attempt& attempt) -> decltype(attempt(std::declval<Connection&>())) {
+                     const Attempt& attempt)
+    -> decltype(attempt(std::declval<Connection&>(), turn)) {
   Retry retry(endpoints.options(), deadline);
   for (;; ++turn) {
     absl::Status status;
     const absl::StatusOr<std::shared_ptr<Connection>> connection =
         endpoints.At(turn).Connect(deadline);
     if (connection.ok()) {
-      auto result = attempt(**connection);
+      auto result = attempt(**connection, turn);
       if (result.ok()) return result;
       status = result.status();
       (*connection)->Ended(status);

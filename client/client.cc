@@ -22,10 +22,11 @@ template <typename Request, typename Response>
 absl::StatusOr<Response> Call(Endpoints& endpoints, Method<Request, Response> method,
                               const Request& request) {
   const Deadline deadline(endpoints.options().deadline);
-  const auto attempt = [&](Connection& connection) -> absl::StatusOr<Response> {
+  const auto attempt = [&](Connection& connection, std::size_t) -> absl::StatusOr<Response> {
     if (absl::Status size = connection.CheckSize(request.ByteSizeLong()); !size.ok()) return size;
     grpc::ClientContext context;
     context.set_deadline(deadline.ForGrpc());
+    connection.Authorize(context);
     Response response;
     const grpc::Status status = (connection.stub().*method)(&context, request, &response);
     if (!status.ok()) return EndOf(context, status);
@@ -51,7 +52,16 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
       options.deadline > std::chrono::hours(24)) {
     return absl::InvalidArgumentError("deadline must be in (0, 24 h]");
   }
-  return std::unique_ptr<Client>(new Client(std::make_shared<Endpoints>(options)));
+  if (options.hedge_delay < std::chrono::milliseconds::zero()) {
+    return absl::InvalidArgumentError("hedge_delay must be >= 0");
+  }
+  if (options.stream_rotation < std::chrono::milliseconds::zero()) {
+    return absl::InvalidArgumentError("stream_rotation must be >= 0");
+  }
+  absl::StatusOr<std::shared_ptr<Identity>> identity = Identity::Create(options);
+  if (!identity.ok()) return identity.status();
+  return std::unique_ptr<Client>(
+      new Client(std::make_shared<Endpoints>(options, *std::move(identity))));
 }
 
 Client::Client(std::shared_ptr<Endpoints> endpoints) : endpoints_(std::move(endpoints)) {}
@@ -62,7 +72,7 @@ absl::StatusOr<std::shared_ptr<RowBuffer>> Client::CreateRowBuffer(std::size_t b
   using Directory = std::shared_ptr<const SharedDirectory>;
   if (bytes == 0) return absl::InvalidArgumentError("bytes must be >= 1");
   const Deadline deadline(endpoints_->options().deadline);
-  const auto find = [&](Connection& connection) {
+  const auto find = [&](Connection& connection, std::size_t) {
     return connection.FindSharedDirectory(deadline);
   };
   // One server must answer; the others are asked as they are.
@@ -72,7 +82,7 @@ absl::StatusOr<std::shared_ptr<RowBuffer>> Client::CreateRowBuffer(std::size_t b
   for (std::size_t turn = 0; *directory == nullptr && turn < endpoints_->size(); ++turn) {
     const auto connection = endpoints_->At(turn).Connect(deadline);
     if (!connection.ok()) continue;
-    if (absl::StatusOr<Directory> other = find(**connection); other.ok()) directory = other;
+    if (absl::StatusOr<Directory> other = find(**connection, turn); other.ok()) directory = other;
   }
   return RowBuffer::Create(*std::move(directory), bytes);
 }
@@ -86,6 +96,10 @@ absl::StatusOr<v1::SampleTokensResponse> Client::SampleTokens(
 absl::StatusOr<v1::ValidateParamsResponse> Client::ValidateParams(
     const v1::ValidateParamsRequest& request) {
   return Call(*endpoints_, &v1::SamplingService::Stub::ValidateParams, request);
+}
+
+absl::StatusOr<v1::ExplainRowResponse> Client::ExplainRow(const v1::ExplainRowRequest& request) {
+  return Call(*endpoints_, &v1::SamplingService::Stub::ExplainRow, request);
 }
 
 absl::StatusOr<v1::GetServerInfoResponse> Client::GetServerInfo() {

@@ -66,6 +66,9 @@ class Client {
   absl::StatusOr<v1::ValidateParamsResponse> ValidateParams(
       const v1::ValidateParamsRequest& request);
 
+  // What each stage did to one row.
+  absl::StatusOr<v1::ExplainRowResponse> ExplainRow(const v1::ExplainRowRequest& request);
+
   // Versions and limits of the server whose turn it is.
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo();
 

@@ -19,12 +19,14 @@ constexpr std::size_t kLeastSharedBytes = 64 * 1024;
 }  // namespace
 
 Connection::Connection(std::shared_ptr<grpc::Channel> channel, bool reconnects,
-                       v1::GetServerInfoResponse info, const std::string& shm_dir)
+                       v1::GetServerInfoResponse info, const std::string& shm_dir,
+                       std::shared_ptr<const Identity> identity)
     : channel_(std::move(channel)),
       stub_(v1::SamplingService::NewStub(channel_)),
       reconnects_(reconnects),
       info_(std::move(info)),
-      shm_dir_(shm_dir.empty() ? info_.shared_memory_dir() : shm_dir) {}
+      shm_dir_(shm_dir.empty() ? info_.shared_memory_dir() : shm_dir),
+      identity_(std::move(identity)) {}
 
 std::size_t Connection::max_in_flight() const {
   return static_cast<std::size_t>(std::max(info_.max_in_flight(), 1));
@@ -108,6 +110,7 @@ absl::StatusOr<bool> Connection::Sees(std::shared_ptr<const SharedDirectory> dir
 
   grpc::ClientContext context;
   context.set_deadline(deadline.ForGrpc());
+  Authorize(context);
   v1::SampleTokensResponse response;
   absl::Status status = EndOf(context, stub_->SampleTokens(&context, request, &response));
   if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/identity.h"
 #include "client/retry.h"
 #include "client/row_buffer.h"
 #include "tokendraw/v1/sampling.grpc.pb.h"
@@ -30,10 +31,13 @@ class Connection {
  public:
   // `shm_dir` as in ClientOptions. `reconnects`: the channel does, by itself.
   Connection(std::shared_ptr<grpc::Channel> channel, bool reconnects,
-             v1::GetServerInfoResponse info, const std::string& shm_dir);
+             v1::GetServerInfoResponse info, const std::string& shm_dir,
+             std::shared_ptr<const Identity> identity);
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   v1::SamplingService::Stub& stub() const { return *stub_; }
+  // Before a call: adds what the server wants to see.
+  void Authorize(grpc::ClientContext& context) const { identity_->Authorize(context); }
   // Messages of one stream that the server takes at a time. >= 1.
   std::size_t max_in_flight() const;
 
@@ -71,6 +75,7 @@ class Connection {
   const bool reconnects_;
   const v1::GetServerInfoResponse info_;
   const std::string shm_dir_;
+  const std::shared_ptr<const Identity> identity_;
   std::atomic<bool> broken_ = false;
   std::mutex mutex_;
   // Guarded by mutex_. Nothing: not known yet.

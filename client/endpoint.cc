@@ -25,7 +25,8 @@ int ReceiveBytes(std::int64_t max_message_bytes) {
       std::min<std::int64_t>(max_message_bytes, std::numeric_limits<int>::max()));
 }
 
-std::shared_ptr<grpc::Channel> NewPortChannel(const std::string& address, int max_receive_bytes) {
+std::shared_ptr<grpc::Channel> NewPortChannel(const std::string& address, int max_receive_bytes,
+                                              const Identity& identity) {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(max_receive_bytes);
   args.SetServiceConfigJSON(R"({"loadBalancingConfig":[{"round_robin":{}}]})");
@@ -41,7 +42,8 @@ std::shared_ptr<grpc::Channel> NewPortChannel(const std::string& address, int ma
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), args);
+  identity.AddTo(args);
+  return grpc::CreateCustomChannel(address, identity.credentials(), args);
 }
 
 // Over a socket of our own. gRPC neither resolves nor reconnects it: once broken it stays so.
@@ -58,14 +60,18 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NewUnixChannel(const std::string&
 
 }  // namespace
 
-Endpoint::Endpoint(std::string address, std::string shm_dir)
-    : address_(std::move(address)), path_(UnixPath(address_)), shm_dir_(std::move(shm_dir)) {
-  if (!path_) question_channel_ = NewPortChannel(address_, kGrpcReceiveBytes);
+Endpoint::Endpoint(std::string address, std::string shm_dir,
+                   std::shared_ptr<const Identity> identity)
+    : address_(std::move(address)),
+      path_(UnixPath(address_)),
+      shm_dir_(std::move(shm_dir)),
+      identity_(std::move(identity)) {
+  if (!path_) question_channel_ = NewPortChannel(address_, kGrpcReceiveBytes, *identity_);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Endpoint::NewChannel(int max_receive_bytes) const {
   if (path_) return NewUnixChannel(*path_, max_receive_bytes);
-  return NewPortChannel(address_, max_receive_bytes);
+  return NewPortChannel(address_, max_receive_bytes, *identity_);
 }
 
 absl::StatusOr<std::shared_ptr<Connection>> Endpoint::Connect(const Deadline& deadline) {
@@ -78,6 +84,7 @@ absl::StatusOr<std::shared_ptr<Connection>> Endpoint::Connect(const Deadline& de
   const auto stub = v1::SamplingService::NewStub(*question);
   grpc::ClientContext context;
   context.set_deadline(deadline.ForGrpc());
+  identity_->Authorize(context);
   v1::GetServerInfoResponse info;
   const absl::Status status =
       EndOf(context, stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info));
@@ -90,8 +97,8 @@ absl::StatusOr<std::shared_ptr<Connection>> Endpoint::Connect(const Deadline& de
   if (connection_ != nullptr && !connection_->broken()) return connection_;
   auto channel = NewChannel(ReceiveBytes(info.max_message_bytes()));
   if (!channel.ok()) return channel.status();
-  connection_ =
-      std::make_shared<Connection>(*std::move(channel), /*reconnects=*/!path_, info, shm_dir_);
+  connection_ = std::make_shared<Connection>(*std::move(channel), /*reconnects=*/!path_, info,
+                                             shm_dir_, identity_);
   question_channel_.reset();
   return connection_;
 }
@@ -114,9 +121,10 @@ void Endpoint::Wait(std::chrono::nanoseconds pause) {
   }
 }
 
-Endpoints::Endpoints(const ClientOptions& options) : options_(options) {
+Endpoints::Endpoints(const ClientOptions& options, std::shared_ptr<const Identity> identity)
+    : options_(options) {
   for (const std::string& address : options_.addresses) {
-    endpoints_.push_back(std::make_unique<Endpoint>(address, options_.shm_dir));
+    endpoints_.push_back(std::make_unique<Endpoint>(address, options_.shm_dir, identity));
   }
 }
 

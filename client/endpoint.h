@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/connection.h"
+#include "client/identity.h"
 #include "client/options.h"
 #include "client/retry.h"
 
@@ -22,7 +23,7 @@ namespace tokendraw {
 class Endpoint {
  public:
   // `shm_dir` as in ClientOptions.
-  Endpoint(std::string address, std::string shm_dir);
+  Endpoint(std::string address, std::string shm_dir, std::shared_ptr<const Identity> identity);
 
   // The connection, unless it is broken: then a new one. A new one asks the server for its limits
   // first: a channel's receive limit cannot be changed, so that question has a channel of its own.
@@ -40,6 +41,7 @@ class Endpoint {
   const std::string address_;
   const std::optional<std::string> path_;  // of a unix socket
   const std::string shm_dir_;
+  const std::shared_ptr<const Identity> identity_;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<grpc::Channel> question_channel_;  // of a port, until there is a connection
@@ -49,7 +51,7 @@ class Endpoint {
 // All addresses of a client, and whose turn it is. Thread-safe.
 class Endpoints {
  public:
-  explicit Endpoints(const ClientOptions& options);
+  Endpoints(const ClientOptions& options, std::shared_ptr<const Identity> identity);
 
   const ClientOptions& options() const { return options_; }
   std::size_t size() const { return endpoints_.size(); }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -24,6 +25,11 @@ absl::Status ErrorStatus(int code, const std::string& message) {
 
 absl::Status ToAbslStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
+  const grpc::StatusCode code = status.error_code();
+  const bool may_be_cut = code == grpc::StatusCode::INTERNAL || code == grpc::StatusCode::CANCELLED;
+  if (may_be_cut && absl::StrContains(status.error_message(), "RST_STREAM")) {
+    return absl::UnavailableError(absl::StrCat("cut off: ", status.error_message()));
+  }
   return ErrorStatus(status.error_code(), status.error_message());
 }
 

@@ -12,7 +12,8 @@
 
 namespace tokendraw {
 
-// Same code, same message. Details (grpc-status-details-bin) are dropped.
+// Same code, same message. Details (grpc-status-details-bin) are dropped. A stream that was reset on
+// its way is UNAVAILABLE: what gRPC calls INTERNAL or CANCELLED then is a proxy whose server died.
 absl::Status ToAbslStatus(const grpc::Status& status);
 
 // How the call of `context` ended, with the server's advice when to try again.

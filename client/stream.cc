@@ -25,6 +25,7 @@ absl::StatusOr<v1::SampleTokensResponse> SampleStream::Step(const v1::SampleToke
         absl::StrCat("Step with ", unanswered_.size(), " replies to be read"));
   }
   if (absl::Status status = CheckRows(request, rows); !status.ok()) return status;
+  RotateIfDue(Deadline(endpoints_->options().deadline));
   // Points to the caller's request and owns nothing: Read leaves no message behind.
   unanswered_.push_back({{std::shared_ptr<const void>(), &request}, rows});
   return Read();
@@ -33,6 +34,7 @@ absl::StatusOr<v1::SampleTokensResponse> SampleStream::Step(const v1::SampleToke
 absl::Status SampleStream::Write(v1::SampleTokensRequest request, const Rows& rows) {
   if (absl::Status status = CheckRows(request, rows); !status.ok()) return status;
   const Deadline deadline(endpoints_->options().deadline);
+  if (unanswered_.empty()) RotateIfDue(deadline);
   Retry retry(endpoints_->options(), deadline);
   absl::Status status = Connect(deadline);
   while (!status.ok()) {
@@ -110,8 +112,17 @@ absl::Status SampleStream::Connect(const Deadline& deadline) {
       endpoints_->At(turn_++).Connect(deadline);
   if (!connection.ok()) return connection.status();
   connection_ = *std::move(connection);
-  call_ = std::make_unique<StreamCall>(connection_->channel());
+  call_ = std::make_unique<StreamCall>(*connection_);
+  opened_ = std::chrono::steady_clock::now();
   return absl::OkStatus();
+}
+
+void SampleStream::RotateIfDue(const Deadline& deadline) {
+  const std::chrono::milliseconds most = endpoints_->options().stream_rotation;
+  if (call_ == nullptr || most == most.zero()) return;
+  if (std::chrono::steady_clock::now() - opened_ < most) return;
+  (void)call_->Finish(deadline);  // it owes nothing, however it ends
+  Disconnect();
 }
 
 absl::Status SampleStream::Send(const Deadline& deadline) {

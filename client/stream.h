@@ -2,6 +2,7 @@
 #ifndef TOKENDRAW_CLIENT_STREAM_H_
 #define TOKENDRAW_CLIENT_STREAM_H_
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -69,11 +70,14 @@ class SampleStream {
   absl::StatusOr<v1::SampleTokensResponse> Answer(v1::SampleTokensResponse response,
                                                   const Deadline& deadline);
   void Disconnect();
+  // Ends a stream that is due to go on elsewhere. No message is unanswered.
+  void RotateIfDue(const Deadline& deadline);
 
   const std::shared_ptr<Endpoints> endpoints_;
-  std::size_t turn_;                        // of the next connection
-  std::shared_ptr<Connection> connection_;  // null or where call_ goes
-  std::unique_ptr<StreamCall> call_;        // null while there is no stream
+  std::size_t turn_;                              // of the next connection
+  std::shared_ptr<Connection> connection_;        // null or where call_ goes
+  std::unique_ptr<StreamCall> call_;              // null while there is no stream
+  std::chrono::steady_clock::time_point opened_;  // when it was
   std::deque<Message> unanswered_;
   std::size_t sent_ = 0;  // of unanswered_, over call_
 };

@@ -8,8 +8,9 @@
 
 namespace tokendraw {
 
-StreamCall::StreamCall(const std::shared_ptr<grpc::Channel>& channel)
-    : stream_(RawStub(channel).PrepareCall(&context_, kStreamSampleTokens, &queue_)) {
+StreamCall::StreamCall(const Connection& connection) {
+  connection.Authorize(context_);
+  stream_ = RawStub(connection.channel()).PrepareCall(&context_, kStreamSampleTokens, &queue_);
   stream_->StartCall(Begin(kStart));
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/connection.h"
 #include "client/retry.h"
 #include "tokendraw/v1/sampling.grpc.pb.h"
 
@@ -19,7 +20,7 @@ namespace tokendraw {
 // by the calling thread. After an error the stream is good for nothing but destruction.
 class StreamCall {
  public:
-  explicit StreamCall(const std::shared_ptr<grpc::Channel>& channel);
+  explicit StreamCall(const Connection& connection);
   // Cancels the stream if it is not over.
   ~StreamCall();
 

@@ -24,61 +24,36 @@ SumRequest FirstSums(const Params& params) {
   using Kind = SumRequest::Kind;
   double temperature = 1;
   for (const Filter filter : params.chain) {
+    if (!IsOn(filter, params)) continue;
     switch (filter) {
       case Filter::kTopNSigma:
-        if (params.top_n_sigma != 0) return {Kind::kStddev, 1};
-        break;
+        return {Kind::kStddev, 1};
       case Filter::kPLess:
-        if (params.p_less) return {Kind::kSquared, PLessTemperature(params)};
-        break;
       case Filter::kPLessNorm:
-        if (params.p_less_norm) return {Kind::kSquared, PLessTemperature(params)};
-        break;
+        return {Kind::kSquared, PLessTemperature(params)};
       case Filter::kTypicalP:
-        if (params.typical_p != 1) return {Kind::kWeighted, temperature};
-        break;
       case Filter::kEtaCutoff:
-        if (params.eta_cutoff != 0) return {Kind::kWeighted, temperature};
-        break;
+        return {Kind::kWeighted, temperature};
       case Filter::kXtc:
-        if (params.xtc_probability > 0) return {Kind::kExp, temperature};
-        break;
+      case Filter::kTopP:
+      case Filter::kTopA:
+      case Filter::kEpsilonCutoff:
+      case Filter::kAdaptiveP:
+        return {Kind::kExp, temperature};
       case Filter::kTemperature:
         if (params.dynatemp_range != 0) return {Kind::kWeighted, 1};
         if (params.temperature == 0) return {};
         temperature = params.temperature;
         break;
-      case Filter::kTopP:
-        if (params.top_p != 1) return {Kind::kExp, temperature};
-        break;
-      case Filter::kTopA:
-        if (params.top_a != 0) return {Kind::kExp, temperature};
-        break;
-      case Filter::kEpsilonCutoff:
-        if (params.epsilon_cutoff != 0) return {Kind::kExp, temperature};
-        break;
-      case Filter::kAdaptiveP:
-        if (params.adaptive_target >= 0) return {Kind::kExp, temperature};
-        break;
       case Filter::kMirostat:
         if (params.mirostat == 2) return {Kind::kExp, temperature};
-        if (params.mirostat == 1) return {};
-        break;
+        return {};
       case Filter::kSmoothing:
-        if (params.smoothing_factor != 0) return {};
-        break;
       case Filter::kTopH:
-        if (params.top_h != 0) return {};
-        break;
       case Filter::kTopK:
-        if (params.top_k != 0) return {};
-        break;
       case Filter::kMinP:
-        if (params.min_p != 0) return {};
-        break;
       case Filter::kTfsZ:
-        if (params.tfs_z != 1) return {};
-        break;
+        return {};
     }
   }
   return {};
@@ -93,14 +68,13 @@ const std::byte* MaskOf(const Params& params, const RowInput& row, EditBuffers& 
 // The counts of the history, if a penalty goes by them.
 void FindCounts(const Params& params, const History& history, EditBuffers& buffers) {
   buffers.counts.clear();
-  buffers.older.clear();
   if (params.repetition_penalty == 1 && params.frequency_penalty == 0 &&
       params.presence_penalty == 0) {
     return;
   }
   CountHistory(history, params.penalty_last_n, buffers);
   if (params.repetition_penalty_slope != 1) {
-    FindOlderTokens(history, params.penalty_last_n, buffers);
+    FindNewerTokens(history, params.penalty_last_n, buffers);
   }
 }
 
@@ -135,7 +109,7 @@ void Edit(const Params& params, const RowInput& row, absl::FunctionRef<void(Patc
   if (!is_edited) return;
   ApplyLogitBias(params.logit_bias, patches);
   ApplyRepetitionPenalty(params.repetition_penalty, params.repetition_penalty_slope,
-                         rules.repetition, buffers.counts, buffers.older, patches);
+                         rules.repetition, buffers.counts, buffers.newer, patches);
   const bool dry_first = rules.penalties == PenaltyOrder::kRepetitionDryFrequency;
   if (dry_first) ApplyDry(buffers.dry_penalties, patches);
   ApplyFrequencyAndPresencePenalty(params.frequency_penalty, params.presence_penalty,
@@ -147,7 +121,7 @@ bool KeepsEqual(EqualAtK rule, const Params& params) {
   return rule == EqualAtK::kStay || (rule == EqualAtK::kStayIfBiased && !params.logit_bias.empty());
 }
 
-// One filter, on survivors that are known. Returns whether XTC removed tokens.
+// One filter that is on, on survivors that are known. Returns whether XTC removed tokens.
 bool ApplyFilter(Filter filter, const Params& params, const RowInput& row, bool xtc_acts,
                  Support& support) {
   const Rules& rules = RulesOf(params.profile);
@@ -158,10 +132,10 @@ bool ApplyFilter(Filter filter, const Params& params, const RowInput& row, bool 
       ApplyTopNSigma(params.top_n_sigma, rules.sigma, row.logits.vocab_size, min_keep, support);
       break;
     case Filter::kPLess:
-      if (params.p_less) ApplyPLess(p_less_temperature, min_keep, support);
+      ApplyPLess(p_less_temperature, min_keep, support);
       break;
     case Filter::kPLessNorm:
-      if (params.p_less_norm) ApplyPLessNorm(p_less_temperature, min_keep, support);
+      ApplyPLessNorm(p_less_temperature, min_keep, support);
       break;
     case Filter::kTypicalP:
       ApplyTypicalP(params.typical_p, rules.typical_p, min_keep, support);
@@ -205,7 +179,6 @@ bool ApplyFilter(Filter filter, const Params& params, const RowInput& row, bool 
       ApplyEtaCutoff(params.eta_cutoff, min_keep, support);
       break;
     case Filter::kMirostat:
-      if (params.mirostat == 0) break;
       if (params.mirostat == 1) {
         ApplyMirostat1(MirostatMu(params, row.state), row.logits.vocab_size, min_keep, support);
       } else {
@@ -226,6 +199,46 @@ bool Apply(Filter filter, const Params& params, const RowInput& row, bool xtc_ac
 }
 
 }  // namespace
+
+bool IsOn(Filter filter, const Params& params) {
+  switch (filter) {
+    case Filter::kTopNSigma:
+      return params.top_n_sigma != 0;
+    case Filter::kPLess:
+      return params.p_less;
+    case Filter::kPLessNorm:
+      return params.p_less_norm;
+    case Filter::kTypicalP:
+      return params.typical_p != 1;
+    case Filter::kXtc:
+      return params.xtc_probability > 0;
+    case Filter::kTemperature:
+      return params.temperature != 1 || params.dynatemp_range != 0;
+    case Filter::kSmoothing:
+      return params.smoothing_factor != 0;
+    case Filter::kTopH:
+      return params.top_h != 0;
+    case Filter::kTopK:
+      return params.top_k != 0;
+    case Filter::kTopP:
+      return params.top_p != 1;
+    case Filter::kMinP:
+      return params.min_p != 0;
+    case Filter::kTopA:
+      return params.top_a != 0;
+    case Filter::kTfsZ:
+      return params.tfs_z != 1;
+    case Filter::kEpsilonCutoff:
+      return params.epsilon_cutoff != 0;
+    case Filter::kEtaCutoff:
+      return params.eta_cutoff != 0;
+    case Filter::kMirostat:
+      return params.mirostat != 0;
+    case Filter::kAdaptiveP:
+      return params.adaptive_target >= 0;
+  }
+  return false;
+}
 
 std::optional<std::span<const std::byte>> AllowedMask(const Params& params, const RowInput& row,
                                                       EditBuffers& buffers) {
@@ -257,7 +270,7 @@ RowError EditCandidates(const Params& params, const RowInput& row, EditBuffers& 
 }
 
 bool Adapts(const Params& params) {
-  return params.adaptive_target >= 0 && !params.chain.empty() &&
+  return IsOn(Filter::kAdaptiveP, params) && !params.chain.empty() &&
          params.chain.back() == Filter::kAdaptiveP;
 }
 
@@ -269,10 +282,13 @@ bool ApplyXtcAlone(const Params& params, Support& support) {
   return Apply(Filter::kXtc, params, {}, true, support);
 }
 
-bool ApplyFilters(const Params& params, const RowInput& row, bool xtc_acts, Support& support) {
+bool ApplyFilters(const Params& params, const RowInput& row, bool xtc_acts, Support& support,
+                  StageWatcher watch) {
   bool xtc_applied = false;
   for (const Filter filter : params.chain) {
+    if (!IsOn(filter, params) || filter == Filter::kAdaptiveP) continue;
     xtc_applied |= Apply(filter, params, row, xtc_acts, support);
+    watch(filter, support);
   }
   return xtc_applied;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "absl/functional/function_ref.h"
 #include "sampling/candidates.h"
 #include "sampling/edits.h"
 #include "sampling/params.h"
@@ -29,10 +30,18 @@ int32_t ReadAndEdit(const Params& params, const RowInput& row, EditBuffers& buff
 RowError EditCandidates(const Params& params, const RowInput& row, EditBuffers& buffers,
                         Candidates& edited);
 
+// Whether the parameters of `filter` are not its "off".
+bool IsOn(Filter filter, const Params& params);
+
+// Called after a filter that is on, with what it left.
+using StageWatcher = absl::FunctionRef<void(Filter filter, Support& after)>;
+inline void IgnoreStage(Filter, Support&) {}
+
 // Step 5: the filters, in the order of params.chain, all but adaptive-p, which reshapes what a
 // token is drawn from and not what is kept. `xtc_acts` is the outcome of the row's XTC coin.
 // Returns whether XTC removed tokens.
-bool ApplyFilters(const Params& params, const RowInput& row, bool xtc_acts, Support& support);
+bool ApplyFilters(const Params& params, const RowInput& row, bool xtc_acts, Support& support,
+                  StageWatcher watch = IgnoreStage);
 
 // Whether adaptive-p is on, and in the chain, of which it is the last.
 bool Adapts(const Params& params);

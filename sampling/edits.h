@@ -31,7 +31,7 @@ struct EditBuffers {
   std::vector<std::byte> allowed_mask;
   std::vector<int32_t> banned;
   std::vector<TokenCount> counts;
-  std::vector<int32_t> older;
+  std::vector<int32_t> newer;
   std::vector<uint32_t> window;
 
   struct Match {
@@ -78,16 +78,16 @@ void ApplyBans(std::span<const int32_t> banned, Patches& row);
 // none), by ascending id. A history of counts has no order: for it any `last_n` but 0 is all.
 void CountHistory(const History& history, int32_t last_n, EditBuffers& buffers);
 
-// Sets buffers.older to the distinct tokens of the older half of that window which are not in the
-// newer, by ascending id. Of n tokens the first n / 2, rounded down, are the older.
-void FindOlderTokens(const History& history, int32_t last_n, EditBuffers& buffers);
+// Sets buffers.newer to the tokens of the newer half of that window, ascending: of n tokens the last
+// n - n / 2, and all of a history of counts.
+void FindNewerTokens(const History& history, int32_t last_n, EditBuffers& buffers);
 
 // Once per distinct id, or per occurrence, as `rule` says: x > 0 ? x / r : x * r. Off: 1. Source:
 // arXiv 1909.05858.
-// Of `older` (ascending) r > 1 is 1 + (r - 1) * slope, at most the largest float. Off: no `older`,
-// as with slope 1. Source: KoboldCpp.
+// Of tokens not in `newer` (ascending) r > 1 is 1 + (r - 1) * slope, at most the largest float. Off:
+// slope 1. Source: KoboldCpp.
 void ApplyRepetitionPenalty(float repetition_penalty, float slope, Repetition rule,
-                            std::span<const TokenCount> counts, std::span<const int32_t> older,
+                            std::span<const TokenCount> counts, std::span<const int32_t> newer,
                             Patches& row);
 
 // x -= frequency * count + (count > 0 ? presence : 0), where `scope` says what is counted.

@@ -152,6 +152,17 @@ void ListDistances(std::span<const float> logits, const Tempering& tempering, do
 double ListWeights(std::span<const float> logits, float max, const Tempering& tempering,
                    std::span<double> weights);
 
+// logits[i] = curve(tempering(logits[i])), rounded to float32 and at least kLowestFinite. With
+// d = x - max:
+struct SmoothingCurve {  // d^2 * (cube * d - square)
+  double max, square, cube;
+};
+void ShapeList(const SmoothingCurve& curve, const Tempering& tempering, std::span<float> logits);
+struct AdaptiveCurve {  // 5 - 10 * q^2 / (1 + q), q = abs(e^d / sum - aim) / 0.3
+  double max, sum, aim;
+};
+void ShapeList(const AdaptiveCurve& curve, const Tempering& tempering, std::span<float> logits);
+
 // The largest of them, or -inf.
 float ListMax(std::span<const float> logits);
 

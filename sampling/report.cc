@@ -1,7 +1,6 @@
 #include "sampling/report.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "sampling/kernels.h"
 
@@ -9,20 +8,7 @@ namespace tokendraw::sampling {
 namespace {
 
 // A survivor's log-probability is finite, also where it does not fit a float.
-constexpr double kLowest = std::numeric_limits<float>::lowest();
-
-// Calls visit(id, logit) for each survivor, by ascending id.
-template <typename Visit>
-void ForEach(const Support& support, const Visit& visit) {
-  for (size_t index = 0; index < support.BlockCount(); ++index) {
-    const TokenBlock block = support.Block(index);
-    for (size_t i = 0; i < block.logits.size(); ++i) {
-      if (block.logits[i] >= std::numeric_limits<float>::lowest()) {
-        visit(block.id(i), block.logits[i]);
-      }
-    }
-  }
-}
+constexpr double kLowest = kLowestFinite;
 
 }  // namespace
 
@@ -39,7 +25,7 @@ bool Report::Make(const Params& params, Support& unfiltered, Support& kept, Supp
     top_.CopyFrom(distribution);
     top_.KeepFirst(params.top_logprobs, 1);
     can_tell = !top_.is_open() && !top_.undecided();
-    ForEach(top_, [&](int32_t id, float logit) {
+    ForEachSurvivor(top_, [&](int32_t id, float logit) {
       shared_.top_logprobs.push_back(Entry(distribution, id, logit));
     });
     std::ranges::sort(shared_.top_logprobs, [](const TokenLogprob& a, const TokenLogprob& b) {
@@ -58,12 +44,12 @@ bool Report::Make(const Params& params, Support& unfiltered, Support& kept, Supp
   shared_.kept_count = static_cast<int32_t>(kept.Size());
   shared_.kept_ids.clear();
   if (params.return_kept) {
-    ForEach(kept, [&](int32_t id, float) { shared_.kept_ids.push_back(id); });
+    ForEachSurvivor(kept, [&](int32_t id, float) { shared_.kept_ids.push_back(id); });
   }
   const auto kept_sum = [&] {
     if (!kept.reshaped()) return kept.SumExpOfLogits(unfiltered.Max());
     FixedOrderSum sum;
-    ForEach(kept, [&](int32_t id, float) {
+    ForEachSurvivor(kept, [&](int32_t id, float) {
       sum.Add(Exp(unfiltered.Value(*unfiltered.Find(id)) - unfiltered.Max()));
     });
     return sum.Total();

@@ -78,6 +78,9 @@ class Support {
   // Whether Temper has run.
   bool tempered() const { return tempered_; }
 
+  // What Temper divided by; 1 before.
+  double temperature() const { return tempering_.temperature; }
+
   // What Temper and Reshape took off all x: with it added, the largest is what it would be had they
   // divided and bent logits where they are.
   double origin() const { return origin_; }
@@ -146,9 +149,9 @@ class Support {
   // Replaces each x by (x - m) / temperature. Once.
   void Temper(double temperature);
 
-  // Replaces each x by shape(x), finite or -inf, relative to m, rounded to float32. Undecides an
-  // open list.
-  void Reshape(absl::FunctionRef<double(double x)> shape);
+  // Replaces each x by another that is finite: `shape` overwrites the logits of which x is the
+  // tempering. Undecides an open list.
+  void Reshape(absl::FunctionRef<void(const Tempering& tempering, std::span<float> logits)> shape);
 
   // The values of the first `count` survivors of the order "largest first", or of all. To be
   // overwritten as one likes; valid until the next call of anything.
@@ -257,6 +260,17 @@ class Support {
   List start_;
   std::vector<int32_t> left_ids_;
 };
+
+// Calls visit(id, logit) for each survivor, by ascending id.
+template <typename Visit>
+void ForEachSurvivor(const Support& support, const Visit& visit) {
+  for (size_t index = 0; index < support.BlockCount(); ++index) {
+    const TokenBlock block = support.Block(index);
+    for (size_t i = 0; i < block.logits.size(); ++i) {
+      if (block.logits[i] >= kLowestFinite) visit(block.id(i), block.logits[i]);
+    }
+  }
+}
 
 }  // namespace tokendraw::sampling
 

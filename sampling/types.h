@@ -128,6 +128,10 @@ struct RowResult {
   int32_t error_token = -1;           // RowError::token
   const char* error_field = nullptr;  // RowError::field
   std::vector<Draw> draws;            // sample_count of them; empty on error
+  // Tokens that the first draw was made from: 1 if greedy; V where no filter cut, masked or not.
+  int32_t kept_count = 0;
+  int32_t xtc_armed = 0;    // draws whose XTC coin said to act
+  int32_t xtc_applied = 0;  // draws from which XTC removed tokens
 };
 
 }  // namespace tokendraw::sampling

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "service/explain.h"
 #include "service/sample_job.h"
 
 namespace tokendraw {
@@ -74,6 +75,19 @@ void Dispatcher::Dispatch(Message message, RowWorker* here) {
   if (here == nullptr || !is_alone || !job->IsSmall()) return pool_.Submit(std::move(job));
   metrics_.messages_here++;
   RunHere(*job, *here);
+}
+
+absl::Status Dispatcher::Explain(const v1::ExplainRowRequest& request,
+                                 v1::ExplainRowResponse& response) {
+  const int64_t tokens = std::clamp(request.logits().vocab_size(), 0, kMostExplainedVocab);
+  const auto share = budget_.Take(tokens * kExplainedBytesPerToken, 1);
+  if (!share.ok()) {
+    metrics_.messages_shed++;
+    return Full(share.status());
+  }
+  const absl::Status status = ExplainRow(request, shared_memory_, response);
+  if (!status.ok()) metrics_.messages_invalid++;
+  return status;
 }
 
 // Adds when there is likely room again: when the rows that are held are computed, as long as rows

@@ -38,6 +38,11 @@ class Dispatcher {
   // other message is held: handing it to another thread and back would take as long.
   void Dispatch(Message message, RowWorker* here);
 
+  // Computed on the caller's thread. The status of the call.
+  absl::Status Explain(const v1::ExplainRowRequest& request, v1::ExplainRowResponse& response);
+
+  int64_t queued_rows() const { return budget_.rows(); }
+  int64_t queued_bytes() const { return budget_.bytes(); }
   int threads() const { return pool_.threads(); }
   bool takes_shared_memory() const { return shared_memory_ != nullptr; }
 

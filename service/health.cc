@@ -13,6 +13,11 @@ void Health::SetServing(bool serving) {
   for (HealthWatch* watch : watches_) watch->Tell(StatusOf(watch->service()));
 }
 
+bool Health::serving() const {
+  const std::lock_guard lock(mutex_);
+  return serving_;
+}
+
 grpc::Status Health::Check(grpc::ServerContext*,
                            const grpc::health::v1::HealthCheckRequest* request,
                            HealthCheckResponse* response) {

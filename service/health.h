@@ -25,6 +25,7 @@ class HealthWatch;
 class Health final : public HealthService {
  public:
   void SetServing(bool serving);
+  bool serving() const;
 
   grpc::Status Check(grpc::ServerContext* context,
                      const grpc::health::v1::HealthCheckRequest* request,
@@ -37,7 +38,7 @@ class Health final : public HealthService {
  private:
   HealthStatus StatusOf(std::string_view service) const;  // with mutex_ held
 
-  std::mutex mutex_;  // guards what stands below
+  mutable std::mutex mutex_;  // guards what stands below
   std::unordered_set<HealthWatch*> watches_;
   bool serving_ = false;
 };

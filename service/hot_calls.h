@@ -5,8 +5,10 @@
 #include <cstddef>
 
 #include "service/active_calls.h"
+#include "service/answered.h"
 #include "service/call_queue.h"
 #include "service/dispatcher.h"
+#include "service/token_file.h"
 #include "tokendraw/v1/sampling.grpc.pb.h"
 
 namespace tokendraw {
@@ -21,6 +23,8 @@ struct HotCalls {
   Dispatcher& dispatcher;
   ActiveCalls& calls;
   CallQueue& queue;
+  Answered& answered;
+  TokenFile* token_file;  // null: nobody needs a token
   size_t max_in_flight;
 };
 

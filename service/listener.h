@@ -13,6 +13,10 @@ namespace tokendraw {
 // The path of `unix:PATH`, or empty.
 std::string UnixPath(const std::string& address);
 
+// Gives a file to `owner`: USER, USER:GROUP or :GROUP, names or numbers. INVALID_ARGUMENT if there
+// is no such one, FAILED_PRECONDITION if this process may not.
+absl::Status SetOwner(const std::string& path, const std::string& owner);
+
 // Holds PATH.lock of a unix socket for as long as it lives. gRPC removes a path that it finds
 // before it binds, so without the lock a second server would take the first one's callers away. The
 // kernel lets go of the lock when the process ends, however it ends; the file itself stays.

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "sampling/sampler.h"
+#include "service/log.h"
 #include "service/options.h"
 #include "service/server.h"
 #include "service/version.h"
@@ -43,6 +44,16 @@ const char* WaitForTermination(int fd) {
   return info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT";
 }
 
+void Announce(const tokendraw::Options& options, const tokendraw::Server& server,
+              tokendraw::Log& log) {
+  std::vector<tokendraw::LogField> fields = {{"version", std::string(tokendraw::kVersion)}};
+  if (!server.metrics_address().empty()) fields.push_back({"metrics", server.metrics_address()});
+  log.Info(absl::StrCat("serving on ", absl::StrJoin(server.addresses(), ", ")), fields);
+  if (options.allow_insecure && options.tls_cert.empty()) {
+    log.Warning("--allow_insecure: logits and tokens cross the network in the clear");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,19 +73,18 @@ int main(int argc, char** argv) {
     std::fputs(command->print->c_str(), stdout);
     return 0;
   }
+  tokendraw::Log log(command->options, stderr);
   const absl::StatusOr<std::unique_ptr<tokendraw::Server>> server =
-      tokendraw::Server::Start(command->options);
+      tokendraw::Server::Start(command->options, log);
   if (!server.ok()) {
-    std::fprintf(stderr, "tokendrawd: %s\n", std::string(server.status().message()).c_str());
+    log.Warning(std::string(server.status().message()));
     return 1;
   }
-  std::fprintf(stderr, "tokendrawd %s: serving on %s\n", tokendraw::kVersion,
-               absl::StrJoin((*server)->addresses(), ", ").c_str());
-  const char* signal_name = WaitForTermination(termination);
-  std::fprintf(stderr, "tokendrawd: %s: draining\n", signal_name);
+  Announce(command->options, **server, log);
+  log.Info("draining", {{"signal", std::string(WaitForTermination(termination))}});
   (*server)->Drain();
   (*server)->RemoveSockets();
-  std::fprintf(stderr, "tokendrawd: drained\n");
+  log.Info("drained");
   // Not through ~Server: gRPC 1.51 ends calls that arrive during its shutdown as CANCELLED, which
   // callers may not retry. When the kernel closes the connections they are UNAVAILABLE.
   std::fflush(nullptr);

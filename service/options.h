@@ -19,6 +19,18 @@ struct Options {
   std::vector<std::string> listen = {"127.0.0.1:50051"};
   // Permissions of a socket file, an octal number. Default: the owner alone may connect.
   std::string socket_mode = "0600";
+  // Owner of a socket file: USER, USER:GROUP or :GROUP, names or numbers; empty: this process's.
+  std::string socket_owner;
+
+  // PEM files: the certificate chain and its key, for addresses with a port, and the authority of
+  // the certificates that clients must then have (mutual TLS). Read again when they change.
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_client_ca;
+  // File of tokens, one a line, of which every call must bring one; empty: none is needed.
+  std::string token_file;
+  // Serve on an address that other hosts reach, without TLS.
+  bool allow_insecure = false;
 
   // Directory, on a memory file system, where workers on this host leave tensors; empty: off.
   std::string shm_dir;
@@ -38,6 +50,19 @@ struct Options {
   int64_t max_queued_rows = 65536;
   // A stream whose client has not taken a reply for so long is cancelled.
   int64_t write_timeout_ms = 30'000;
+
+  // A connection is asked to go, and its streams are cut off grace_ms later, so that clients of a
+  // pool spread over new replicas; 0: never.
+  int64_t max_connection_age_ms = 0;
+
+  // HOST:PORT of the Prometheus endpoint, /metrics; empty: none.
+  std::string metrics_listen;
+  // Lines on stderr: text, or json, one object each.
+  std::string log_format = "text";
+  // Requests that are logged: none, failed or all.
+  std::string log_requests = "failed";
+  // Serve gRPC's channelz, which shows its connections and calls.
+  bool channelz = false;
 
   // After SIGTERM: how long the health service says NOT_SERVING while calls are still taken ...
   int64_t drain_delay_ms = 0;

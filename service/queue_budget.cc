@@ -28,6 +28,11 @@ absl::StatusOr<QueueBudget::Share> QueueBudget::Take(int64_t bytes, int64_t rows
   return Share(this, bytes, rows);
 }
 
+int64_t QueueBudget::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
 int64_t QueueBudget::rows() const {
   const std::lock_guard lock(mutex_);
   return rows_;

@@ -37,7 +37,8 @@ class QueueBudget {
   // RESOURCE_EXHAUSTED, naming the limit, if so much more does not fit now.
   absl::StatusOr<Share> Take(int64_t bytes, int64_t rows);
 
-  // Rows taken now.
+  // Taken now.
+  int64_t bytes() const;
   int64_t rows() const;
 
  private:

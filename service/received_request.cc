@@ -135,6 +135,12 @@ absl::Status ReceivedRequest::Read(grpc::ByteBuffer&& bytes) {
   return absl::InvalidArgumentError("the message is not a serialised SampleTokensRequest");
 }
 
+void ReceivedRequest::Take(v1::SampleTokensRequest&& message) {
+  Clear();
+  message_ = std::move(message);
+  PointIntoMessage();
+}
+
 void ReceivedRequest::Clear() {
   slices_.clear();
   bytes_.Clear();

@@ -28,6 +28,9 @@ class ReceivedRequest {
   // if that is none.
   absl::Status Read(grpc::ByteBuffer&& bytes);
 
+  // Becomes `message`, parsed already.
+  void Take(v1::SampleTokensRequest&& message);
+
   // The message. `inline` payloads may be empty here: InlineBytes has them.
   const v1::SampleTokensRequest& message() const { return message_; }
 

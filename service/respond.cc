@@ -23,18 +23,18 @@ v1::RowErrorCode ToRowErrorCode(sampling::RowErrorCode code) {
   return v1::ROW_ERROR_CODE_UNSPECIFIED;
 }
 
-std::string ErrorText(const sampling::RowResult& result) {
-  switch (result.error) {
+std::string ErrorText(const sampling::RowError& error) {
+  switch (error.code) {
     case sampling::RowErrorCode::kNotFinite:
-      if (result.error_token < 0) return absl::StrCat(result.error_field, " is NaN or infinite");
-      return absl::StrCat("the logit of token ", result.error_token,
+      if (error.token < 0) return absl::StrCat(error.field, " is NaN or infinite");
+      return absl::StrCat("the logit of token ", error.token,
                           " is NaN or +inf, as it came or after bias and penalties");
     case sampling::RowErrorCode::kNoCandidate:
       return "no legal token: every token is masked";
     case sampling::RowErrorCode::kNeedFullRow:
       return "the candidates and their summary cannot decide the chain; send the full row";
     case sampling::RowErrorCode::kBadSummary:
-      return absl::StrCat(result.error_field, " is not what the candidates say");
+      return absl::StrCat(error.field, " is not what the candidates say");
     case sampling::RowErrorCode::kUnreadable:
       return "the file in shared memory was cut short before the row was read";
     case sampling::RowErrorCode::kNone:
@@ -64,13 +64,20 @@ void FillDetail(const sampling::Draw& draw, v1::RowDetail& detail) {
   detail.set_greedy(draw.greedy);
 }
 
+}  // namespace
+
+void FillRowError(const sampling::RowError& from, int32_t row, v1::RowError& to) {
+  to.set_row(row);
+  to.set_code(ToRowErrorCode(from.code));
+  to.set_message(ErrorText(from));
+  to.set_token_id(from.token);
+}
+
 void FillState(const sampling::SamplerState& from, v1::SamplerState& to) {
   if (from.mirostat_mu) to.set_mirostat_mu(*from.mirostat_mu);
   if (from.adaptive_sum) to.set_adaptive_sum(*from.adaptive_sum);
   if (from.adaptive_weight) to.set_adaptive_weight(*from.adaptive_weight);
 }
-
-}  // namespace
 
 void FillResponse(const Batch& batch, std::span<const sampling::RowResult> results,
                   v1::SampleTokensResponse& response) {
@@ -79,11 +86,8 @@ void FillResponse(const Batch& batch, std::span<const sampling::RowResult> resul
     const sampling::RowResult& result = results[row];
     response.add_seeds(asked.input.key.seed);
     if (result.error != sampling::RowErrorCode::kNone) {
-      v1::RowError& error = *response.add_row_errors();
-      error.set_row(static_cast<int32_t>(row));
-      error.set_code(ToRowErrorCode(result.error));
-      error.set_message(ErrorText(result));
-      error.set_token_id(result.error_token);
+      FillRowError({result.error, result.error_token, result.error_field},
+                   static_cast<int32_t>(row), *response.add_row_errors());
       for (int32_t i = 0; i < asked.input.sample_count; ++i) response.add_token_ids(-1);
       continue;
     }

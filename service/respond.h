@@ -14,6 +14,10 @@ namespace tokendraw {
 void FillResponse(const Batch& batch, std::span<const sampling::RowResult> results,
                   v1::SampleTokensResponse& response);
 
+// The parts of it.
+void FillRowError(const sampling::RowError& from, int32_t row, v1::RowError& to);
+void FillState(const sampling::SamplerState& from, v1::SamplerState& to);
+
 }  // namespace tokendraw
 
 #endif  // TOKENDRAW_SERVICE_RESPOND_H_

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "absl/time/clock.h"
 #include "service/status.h"
 
 namespace tokendraw {
@@ -21,8 +21,12 @@ void SampleCall::OnCalled(bool ok) {
     return;
   }
   Await(hot_);
+  begun_ = absl::Now();
   is_active_ = hot_.calls.BeginUnary();
   if (!is_active_) return Answer(absl::UnavailableError(kDraining));
+  if (hot_.token_file != nullptr) {
+    if (absl::Status check = hot_.token_file->Check(context_); !check.ok()) return Answer(check);
+  }
   if (absl::Status read = request_.Read(std::move(bytes_)); !read.ok()) return Answer(read);
   hot_.dispatcher.Dispatch({.request = &request_,
                             .response = &response_,
@@ -33,6 +37,11 @@ void SampleCall::OnCalled(bool ok) {
 }
 
 void SampleCall::Answer(const absl::Status& status) {
+  hot_.answered.Add(Rpc::kSampleTokens, begun_, status,
+                    {.step = request_.message().step(),
+                     .rows = request_.message().logits().row_count(),
+                     .bytes = request_.size()},
+                    context_);
   if (const int32_t retry_after_ms = RetryAfterMs(status); retry_after_ms > 0) {
     context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(retry_after_ms));
   }

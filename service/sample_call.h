@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "absl/time/time.h"
 #include "service/hot_calls.h"
 #include "service/received_request.h"
 
@@ -32,6 +33,7 @@ class SampleCall {
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};
   ReceivedRequest request_;
   v1::SampleTokensResponse response_;
+  absl::Time begun_;
   bool is_active_ = false;
   std::atomic<bool> cancelled_ = false;
   std::atomic<int> ends_left_ = 3;

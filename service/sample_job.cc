@@ -31,6 +31,7 @@ bool SampleJob::Wanted() {
   const absl::Time now = absl::Now();
   if (!std::exchange(started_, true)) {
     context_.metrics->queue_wait_ns += absl::ToInt64Nanoseconds(now - queued_);
+    context_.metrics->queue_wait_seconds.Observe(absl::ToDoubleSeconds(now - queued_));
   }
   expired_ = now >= context_.deadline;
   return !expired_ && !context_.cancelled();
@@ -39,7 +40,9 @@ bool SampleJob::Wanted() {
 void SampleJob::ComputeRow(int32_t row, RowWorker& worker) {
   const absl::Time start = absl::Now();
   Sample(row, worker);
-  context_.metrics->compute_ns += absl::ToInt64Nanoseconds(absl::Now() - start);
+  const absl::Duration taken = absl::Now() - start;
+  context_.metrics->compute_ns += absl::ToInt64Nanoseconds(taken);
+  context_.metrics->row_compute_seconds.Observe(absl::ToDoubleSeconds(taken));
 }
 
 void SampleJob::Sample(int32_t row, RowWorker& worker) {
@@ -67,6 +70,13 @@ absl::Status SampleJob::Respond() {
   context_.metrics->rows += row_count();
   for (const v1::RowError& error : context_.response->row_errors()) {
     context_.metrics->row_errors[error.code()]++;
+  }
+  for (const sampling::RowResult& result : results_) {
+    if (result.error != sampling::RowErrorCode::kNone) continue;
+    context_.metrics->tokens += static_cast<int64_t>(result.draws.size());
+    context_.metrics->xtc_armed += result.xtc_armed;
+    context_.metrics->xtc_applied += result.xtc_applied;
+    context_.metrics->kept_tokens.Observe(result.kept_count);
   }
   const auto bytes = static_cast<int64_t>(context_.response->ByteSizeLong());
   if (bytes <= context_.max_message_bytes) return absl::OkStatus();

@@ -22,6 +22,10 @@ void SampleStream::OnCalled(bool ok) {
   Await(hot_);
   hot_.calls.AddStream(this);
   const std::lock_guard lock(mutex_);
+  if (hot_.token_file != nullptr) refused_ = hot_.token_file->Check(context_);
+  if (!refused_.ok()) {
+    hot_.answered.Add(Rpc::kStreamSampleTokens, absl::Now(), refused_, {}, context_);
+  }
   Advance();
 }
 
@@ -37,7 +41,7 @@ void SampleStream::Advance() {
     write_started_ = absl::Now();
     stream_.Write(in_flight_.front()->bytes, &written_);
   }
-  const bool no_more = no_more_reads_ || broken_ || draining_;
+  const bool no_more = no_more_reads_ || broken_ || draining_ || !refused_.ok();
   if (!no_more && !reading_ && in_flight_.size() < hot_.max_in_flight) {
     reading_ = true;
     ++operations_;
@@ -47,9 +51,9 @@ void SampleStream::Advance() {
   if (no_more && in_flight_.empty()) {
     finished_ = true;
     const bool cut_short = draining_ && !no_more_reads_;
-    stream_.Finish(
-        cut_short ? grpc::Status(grpc::StatusCode::UNAVAILABLE, kDraining) : grpc::Status::OK,
-        &sent_);
+    absl::Status status = refused_;
+    if (cut_short) status.Update(absl::UnavailableError(kDraining));
+    stream_.Finish(ToGrpcStatus(status), &sent_);
   }
 }
 
@@ -74,6 +78,7 @@ void SampleStream::OnRead(bool ok) {
 }
 
 void SampleStream::Dispatch(InFlight& message) {
+  message.begun = absl::Now();
   absl::Status read = message.request.Read(std::move(message.bytes));
   if (!read.ok()) return Answer(message, read);
   hot_.dispatcher.Dispatch(
@@ -85,6 +90,11 @@ void SampleStream::Dispatch(InFlight& message) {
 }
 
 void SampleStream::Answer(InFlight& message, const absl::Status& status) {
+  hot_.answered.Add(Rpc::kStreamSampleTokens, message.begun, status,
+                    {.step = message.request.message().step(),
+                     .rows = message.request.message().logits().row_count(),
+                     .bytes = message.request.size()},
+                    context_);
   if (!status.ok()) {
     const int64_t step = message.request.message().step();
     message.response.Clear();

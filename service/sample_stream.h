@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "service/hot_calls.h"
 #include "service/received_request.h"
@@ -34,6 +35,7 @@ class SampleStream final : public ActiveStream {
     grpc::ByteBuffer bytes;
     ReceivedRequest request;
     v1::SampleTokensResponse response;
+    absl::Time begun;
     bool answered = false;
   };
 
@@ -66,6 +68,7 @@ class SampleStream final : public ActiveStream {
   bool no_more_reads_ = false;        // the client has sent its last message
   std::atomic<bool> broken_ = false;  // the call was cancelled or its peer is gone
   bool draining_ = false;
+  absl::Status refused_;  // not OK: the caller may not use this server
   bool finished_ = false;
 
   Operation called_{[this](bool ok) { OnCalled(ok); }};

@@ -3,64 +3,84 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "sampling/sampler.h"
 #include "service/convert.h"
 #include "service/status.h"
 #include "service/version.h"
 
 namespace tokendraw {
-grpc::Status SamplingServiceImpl::ValidateParams(grpc::ServerContext*,
-                                                 const v1::ValidateParamsRequest* request,
-                                                 v1::ValidateParamsResponse* response) {
+namespace {
+
+void Validate(const v1::ValidateParamsRequest& request, v1::ValidateParamsResponse& response) {
   Violations violations;
-  FindUnknownFields(*request, "", violations);
-  CheckValidation(request->validation(), violations);
-  if (request->vocab_size() < 0) violations.Add("vocab_size", "vocab_size must be >= 0");
+  FindUnknownFields(request, "", violations);
+  CheckValidation(request.validation(), violations);
+  if (request.vocab_size() < 0) violations.Add("vocab_size", "vocab_size must be >= 0");
   const int32_t id_limit =
-      request->vocab_size() > 0 ? request->vocab_size() : std::numeric_limits<int32_t>::max();
-  for (int i = 0; i < request->params_size(); ++i) {
+      request.vocab_size() > 0 ? request.vocab_size() : std::numeric_limits<int32_t>::max();
+  for (int i = 0; i < request.params_size(); ++i) {
     sampling::Params params;
-    ConvertParams(request->params(i), absl::StrCat("params[", i, "]"), request->validation(),
+    ConvertParams(request.params(i), absl::StrCat("params[", i, "]"), request.validation(),
                   id_limit, params, violations);
   }
   for (const Violation& violation : violations.kept()) {
-    v1::ParamViolation& added = *response->add_violations();
+    v1::ParamViolation& added = *response.add_violations();
     added.set_field(violation.field);
     added.set_message(violation.message);
   }
-  return grpc::Status::OK;
 }
 
-grpc::Status SamplingServiceImpl::ExplainRow(grpc::ServerContext*,
+}  // namespace
+
+grpc::Status SamplingServiceImpl::Answer(Rpc rpc, grpc::ServerContext* context,
+                                         absl::FunctionRef<absl::Status()> handle) {
+  const absl::Time begun = absl::Now();
+  absl::Status status;
+  if (token_file_ != nullptr) status = token_file_->Check(*context);
+  if (status.ok()) status = handle();
+  answered_.Add(rpc, begun, status, {}, *context);
+  if (const int32_t retry_after_ms = RetryAfterMs(status); retry_after_ms > 0) {
+    context->AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(retry_after_ms));
+  }
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SamplingServiceImpl::ValidateParams(grpc::ServerContext* context,
+                                                 const v1::ValidateParamsRequest* request,
+                                                 v1::ValidateParamsResponse* response) {
+  return Answer(Rpc::kValidateParams, context, [&] {
+    Validate(*request, *response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status SamplingServiceImpl::ExplainRow(grpc::ServerContext* context,
                                              const v1::ExplainRowRequest* request,
-                                             v1::ExplainRowResponse*) {
-  Violations violations;
-  FindUnknownFields(*request, "", violations);
-  CheckValidation(request->validation(), violations);
-  sampling::Params params;
-  ConvertParams(request->params(), "params", request->validation(),
-                std::numeric_limits<int32_t>::max(), params, violations);
-  if (violations.count() > 0) return ToGrpcStatus(violations.ToStatus());
-  return ToGrpcStatus(
-      absl::UnimplementedError("ExplainRow: this version does not explain rows; SampleTokens with "
-                               "logprobs and return_kept tells what was kept"));
+                                             v1::ExplainRowResponse* response) {
+  return Answer(Rpc::kExplainRow, context,
+                [&] { return dispatcher_.Explain(*request, *response); });
 }
 
-grpc::Status SamplingServiceImpl::GetServerInfo(grpc::ServerContext*,
+grpc::Status SamplingServiceImpl::GetServerInfo(grpc::ServerContext* context,
                                                 const v1::GetServerInfoRequest*,
                                                 v1::GetServerInfoResponse* response) {
-  response->set_version(kVersion);
-  response->set_semantics_version(sampling::kSemanticsVersion);
-  response->set_max_message_bytes(options_.max_message_bytes);
-  response->set_max_rows(static_cast<int32_t>(options_.max_rows));
-  response->set_max_draws(static_cast<int32_t>(options_.max_draws));
-  response->set_max_in_flight(static_cast<int32_t>(options_.max_in_flight));
-  response->set_max_queued_bytes(options_.max_queued_bytes);
-  response->set_simd_target(sampling::SimdTarget());
-  response->set_shared_memory(dispatcher_.takes_shared_memory());
-  response->set_shared_memory_dir(options_.shm_dir);
-  response->set_threads(dispatcher_.threads());
-  return grpc::Status::OK;
+  return Answer(Rpc::kGetServerInfo, context, [&] {
+    response->set_version(kVersion);
+    response->set_semantics_version(sampling::kSemanticsVersion);
+    response->set_max_message_bytes(options_.max_message_bytes);
+    response->set_max_rows(static_cast<int32_t>(options_.max_rows));
+    response->set_max_draws(static_cast<int32_t>(options_.max_draws));
+    response->set_max_in_flight(static_cast<int32_t>(options_.max_in_flight));
+    response->set_max_queued_bytes(options_.max_queued_bytes);
+    response->set_simd_target(sampling::SimdTarget());
+    response->set_shared_memory(dispatcher_.takes_shared_memory());
+    response->set_shared_memory_dir(options_.shm_dir);
+    response->set_threads(dispatcher_.threads());
+    response->set_max_queued_rows(options_.max_queued_rows);
+    response->set_uptime_ms(absl::ToInt64Milliseconds(absl::Now() - started_));
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace tokendraw

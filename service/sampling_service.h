@@ -2,17 +2,23 @@
 #ifndef TOKENDRAW_SERVICE_SAMPLING_SERVICE_H_
 #define TOKENDRAW_SERVICE_SAMPLING_SERVICE_H_
 
+#include "absl/functional/function_ref.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "service/answered.h"
 #include "service/dispatcher.h"
 #include "service/hot_calls.h"
 #include "service/options.h"
+#include "service/token_file.h"
 
 namespace tokendraw {
 
 class SamplingServiceImpl final : public HotCallService {
  public:
-  // All arguments must outlive the service.
-  SamplingServiceImpl(const Options& options, const Dispatcher& dispatcher)
-      : options_(options), dispatcher_(dispatcher) {}
+  // All arguments must outlive the service. `token_file` is null if nobody needs a token.
+  SamplingServiceImpl(const Options& options, Dispatcher& dispatcher, Answered& answered,
+                      TokenFile* token_file)
+      : options_(options), dispatcher_(dispatcher), answered_(answered), token_file_(token_file) {}
 
   grpc::Status ValidateParams(grpc::ServerContext* context,
                               const v1::ValidateParamsRequest* request,
@@ -23,8 +29,15 @@ class SamplingServiceImpl final : public HotCallService {
                              v1::GetServerInfoResponse* response) override;
 
  private:
+  // Answers a call with what `handle` returns, unless the caller may not call.
+  grpc::Status Answer(Rpc rpc, grpc::ServerContext* context,
+                      absl::FunctionRef<absl::Status()> handle);
+
   const Options& options_;
-  const Dispatcher& dispatcher_;
+  Dispatcher& dispatcher_;
+  Answered& answered_;
+  TokenFile* const token_file_;
+  const absl::Time started_ = absl::Now();
 };
 
 }  // namespace tokendraw

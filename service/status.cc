@@ -8,6 +8,18 @@
 
 namespace tokendraw {
 
+namespace {
+
+constexpr char kRetryAfter[] = "tokendraw/retry_after_ms";
+constexpr char kWrongFields[] = "tokendraw/wrong_fields";
+
+std::string PayloadOf(const absl::Status& status, const char* name) {
+  const auto payload = status.GetPayload(name);
+  return payload.has_value() ? std::string(*payload) : "";
+}
+
+}  // namespace
+
 void Violations::Add(std::string field, std::string message) {
   ++count_;
   if (kept_.size() < kMaxKept) kept_.push_back({std::move(field), std::move(message)});
@@ -16,20 +28,19 @@ void Violations::Add(std::string field, std::string message) {
 absl::Status Violations::ToStatus() const {
   if (count_ == 0) return absl::OkStatus();
   constexpr size_t kMaxListed = 16;
-  std::string text;
+  std::string text, fields;
   const size_t listed = std::min(kept_.size(), kMaxListed);
   for (size_t i = 0; i < listed; ++i) {
     absl::StrAppend(&text, i == 0 ? "" : "; ", kept_[i].field, ": ", kept_[i].message);
+    absl::StrAppend(&fields, i == 0 ? "" : ",", kept_[i].field);
   }
   if (count_ > listed) absl::StrAppend(&text, "; and ", count_ - listed, " more");
-  return absl::InvalidArgumentError(text);
+  absl::Status status = absl::InvalidArgumentError(text);
+  status.SetPayload(kWrongFields, absl::Cord(fields));
+  return status;
 }
 
-namespace {
-
-constexpr char kRetryAfter[] = "tokendraw/retry_after_ms";
-
-}  // namespace
+std::string WrongFields(const absl::Status& status) { return PayloadOf(status, kWrongFields); }
 
 absl::Status RetryAfter(absl::Status status, int32_t milliseconds) {
   status.SetPayload(kRetryAfter, absl::Cord(absl::StrCat(milliseconds)));
@@ -37,9 +48,8 @@ absl::Status RetryAfter(absl::Status status, int32_t milliseconds) {
 }
 
 int32_t RetryAfterMs(const absl::Status& status) {
-  const auto payload = status.GetPayload(kRetryAfter);
   int32_t milliseconds = 0;
-  if (payload.has_value()) (void)absl::SimpleAtoi(std::string(*payload), &milliseconds);
+  (void)absl::SimpleAtoi(PayloadOf(status, kRetryAfter), &milliseconds);
   return milliseconds;
 }
 

@@ -39,6 +39,10 @@ class Violations {
   size_t count_ = 0;
 };
 
+// Of a status of Violations: the paths of what is wrong, with commas between, and not the values;
+// else empty.
+std::string WrongFields(const absl::Status& status);
+
 // Text of UNAVAILABLE while the server ends.
 inline constexpr char kDraining[] = "the server is draining";
 

@@ -10,7 +10,7 @@
 namespace tokendraw::cli {
 namespace {
 
-const Command* const kCommands[] = {&kSample, &kValidate, &kInfo};
+const Command* const kCommands[] = {&kSample, &kExplain, &kValidate, &kInfo, &kLoad};
 
 std::string OverallHelp() {
   std::string help = "Draws tokens from logits rows, on a tokendraw server.\n\nUsage:\n";
@@ -21,6 +21,16 @@ std::string OverallHelp() {
                   "Exit codes: 0 done; 1 the call failed, or validate found something; 2 bad usage",
                   " or file; 3 some rows got no token.\n");
   return help;
+}
+
+std::string ToJson(const google::protobuf::Message& message, bool with_unset) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = with_unset;
+  std::string json;
+  // Fails on malformed well-known types alone, which the protocol does not use.
+  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
+  return json;
 }
 
 }  // namespace
@@ -50,7 +60,13 @@ std::vector<Flag> ConnectionFlags() {
   return {{"server", "ADDRESS", "unix:PATH or HOST:PORT", "$TOKENDRAW_SERVER or 127.0.0.1:50051",
            "A server; given several times, messages rotate over them.", true},
           {"deadline_ms", "INTEGER", "[1, 86400000]", "30000, and no waiting",
-           "Longest time of one message; until then the command waits for a server to come up."}};
+           "Longest time of one message; until then the command waits for a server to come up."},
+          {"tls", "", "", "off", "TLS to addresses with a port; --tls_ca and --tls_cert imply it."},
+          {"tls_ca", "FILE", "", "the system's", "Authority of the servers' certificates, PEM."},
+          {"tls_cert", "FILE", "", "none", "This client's certificate chain, PEM."},
+          {"tls_key", "FILE", "", "none", "Its private key, PEM."},
+          {"tls_name", "NAME", "", "the HOST", "The name that the servers' certificates have."},
+          {"token_file", "FILE", "", "none", "File with the token that the servers want."}};
 }
 
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments) {
@@ -61,6 +77,15 @@ absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments
   } else {
     options.addresses = {variable != nullptr && *variable != '\0' ? variable : "127.0.0.1:50051"};
   }
+  const absl::StatusOr<bool> tls = Switch(arguments, "tls");
+  if (!tls.ok()) return tls.status();
+  if (*tls || arguments.Has("tls_ca") || arguments.Has("tls_cert")) {
+    options.tls = TlsOptions{.ca_file = arguments.Get("tls_ca").value_or(""),
+                             .cert_file = arguments.Get("tls_cert").value_or(""),
+                             .key_file = arguments.Get("tls_key").value_or(""),
+                             .server_name = arguments.Get("tls_name").value_or("")};
+  }
+  options.token_file = arguments.Get("token_file").value_or("");
   const std::optional<std::string> deadline = arguments.Get("deadline_ms");
   options.wait_for_ready = deadline.has_value();
   if (deadline) {
@@ -94,14 +119,8 @@ int FailCall(const absl::Status& status, const Streams& streams) {
   return kFailed;
 }
 
-std::string JsonOf(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  // Fails on malformed well-known types alone, which the protocol does not use.
-  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
-  return json;
-}
+std::string JsonOf(const google::protobuf::Message& message) { return ToJson(message, true); }
+
+std::string JsonOfSet(const google::protobuf::Message& message) { return ToJson(message, false); }
 
 }  // namespace tokendraw::cli

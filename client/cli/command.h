@@ -35,15 +35,17 @@ struct Command {
   int (*run)(const Arguments& arguments, const Streams& streams);
 };
 
-// sample, validate, info.
+// sample, explain, validate, info, load.
 extern const Command kSample;
+extern const Command kExplain;
 extern const Command kValidate;
 extern const Command kInfo;
+extern const Command kLoad;
 
 // Runs the subcommand that `words` (without the program's name) begins with.
 int Run(const std::vector<std::string>& words, const Streams& streams);
 
-// --server and --deadline_ms.
+// --server, --deadline_ms, those of TLS, and --token_file.
 std::vector<Flag> ConnectionFlags();
 
 // A client from those, or from TOKENDRAW_SERVER. INVALID_ARGUMENT naming the flag.
@@ -58,6 +60,9 @@ int FailCall(const absl::Status& status, const Streams& streams);
 
 // One line of JSON with the proto's field names, fields with default values included.
 std::string JsonOf(const google::protobuf::Message& message);
+
+// The same with the fields that are set alone.
+std::string JsonOfSet(const google::protobuf::Message& message);
 
 }  // namespace tokendraw::cli
 

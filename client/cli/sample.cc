@@ -7,6 +7,7 @@
 #include "client/cli/param_flags.h"
 #include "client/cli/sample_job.h"
 #include "client/cli/sample_report.h"
+#include "client/cli/vocab.h"
 
 namespace tokendraw::cli {
 namespace {

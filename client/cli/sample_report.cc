@@ -1,14 +1,13 @@
 #include "client/cli/sample_report.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/table.h"
+#include "client/cli/vocab.h"
 
 namespace tokendraw::cli {
 namespace {
@@ -23,11 +22,6 @@ struct Column {
   std::function<std::string(const RowDetail&)> cell;
 };
 
-std::string TextOf(std::int32_t id, const std::vector<std::string>& vocab) {
-  const bool known = id >= 0 && static_cast<std::size_t>(id) < vocab.size();
-  return known ? Quote(vocab[id]) : "";
-}
-
 std::string ListLogprobs(const Logprobs& logprobs, const std::vector<std::string>& vocab) {
   return absl::StrJoin(logprobs, " ", [&](std::string* out, const v1::TokenLogprob& entry) {
     absl::StrAppendFormat(out, "%d%s:%.4f", entry.token_id(), TextOf(entry.token_id(), vocab),
@@ -35,25 +29,12 @@ std::string ListLogprobs(const Logprobs& logprobs, const std::vector<std::string
   });
 }
 
+}  // namespace
+
 std::string CodeName(v1::RowErrorCode code) {
   const std::string name = v1::RowErrorCode_Name(code);
   return name.empty() ? absl::StrCat("code ", static_cast<int>(code))
                       : name.substr(sizeof("ROW_ERROR_CODE_") - 1);
-}
-
-}  // namespace
-
-absl::StatusOr<std::vector<std::string>> ReadVocab(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return absl::NotFoundError(absl::StrCat(file, ": cannot be opened"));
-  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  std::vector<std::string> vocab;
-  const auto is_text = [](const nlohmann::json& entry) { return entry.is_string(); };
-  if (!json.is_array() || !std::all_of(json.begin(), json.end(), is_text)) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": not a JSON array of strings"));
-  }
-  for (const nlohmann::json& entry : json) vocab.push_back(entry.get<std::string>());
-  return vocab;
 }
 
 void PrintReport(const v1::SampleTokensResponse& reply, const std::vector<std::int64_t>& rows,

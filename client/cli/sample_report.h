@@ -7,20 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "tokendraw/v1/sampling.pb.h"
 
 namespace tokendraw::cli {
-
-// Token texts by id, from a JSON array of strings. INVALID_ARGUMENT if the file is none; NOT_FOUND
-// if it cannot be opened.
-absl::StatusOr<std::vector<std::string>> ReadVocab(const std::string& file);
 
 // One line for each draw, then one for each row without a token. `rows` gives the number to print
 // for each row of the reply; `vocab` may be empty: no texts. Columns that only some calls ask for
 // are left out where no draw has them.
 void PrintReport(const v1::SampleTokensResponse& reply, const std::vector<std::int64_t>& rows,
                  const std::vector<std::string>& vocab, std::ostream& out);
+
+// "NOT_FINITE".
+std::string CodeName(v1::RowErrorCode code);
 
 }  // namespace tokendraw::cli
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "sampling/edits.h"
@@ -50,30 +49,32 @@ void CountHistory(const History& history, int32_t last_n, EditBuffers& buffers) 
   }
 }
 
-void FindOlderTokens(const History& history, int32_t last_n, EditBuffers& buffers) {
-  ReverseHistory(history, last_n, buffers);
-  std::vector<int32_t>& window = buffers.newest_first;
-  const auto split = window.end() - static_cast<std::ptrdiff_t>(window.size() / 2);
-  std::sort(window.begin(), split);
-  std::sort(split, window.end());
-  buffers.older.clear();
-  std::unique_copy(split, window.end(), std::back_inserter(buffers.older));
-  std::erase_if(buffers.older,
-                [&](int32_t id) { return std::binary_search(window.begin(), split, id); });
+void FindNewerTokens(const History& history, int32_t last_n, EditBuffers& buffers) {
+  std::vector<int32_t>& newer = buffers.newer;
+  newer.clear();
+  for (const TokenCount& count : history.token_counts) newer.push_back(count.token_id);
+  const size_t total = history.prompt_ids.size() + history.output_ids.size();
+  const size_t size = last_n < 0 ? total : std::min<size_t>(last_n, total);
+  const size_t half = size - size / 2;
+  const auto output = Last(history.output_ids, half);
+  const auto prompt = Last(history.prompt_ids, half - output.size());
+  newer.insert(newer.end(), prompt.begin(), prompt.end());
+  newer.insert(newer.end(), output.begin(), output.end());
+  std::sort(newer.begin(), newer.end());
 }
 
-// Once per distinct id: x > 0 ? x / r : x * r, where r > 1 is 1 + (r - 1) * slope if `older`, and
-// r^count instead of r if it is once per occurrence.
+// Once per distinct id: x > 0 ? x / r : x * r, where r > 1 is 1 + (r - 1) * slope if not `newer`,
+// and r^count instead of r if it is once per occurrence.
 void ApplyRepetitionPenalty(float repetition_penalty, float slope, Repetition rule,
-                            std::span<const TokenCount> counts, std::span<const int32_t> older,
+                            std::span<const TokenCount> counts, std::span<const int32_t> newer,
                             Patches& row) {
   if (repetition_penalty == 1) return;
   const float scaled = std::min(1 + (repetition_penalty - 1) * slope, kLargest);
   const float of_older = repetition_penalty > 1 ? scaled : repetition_penalty;
   for (const TokenCount& count : counts) {
     if (count.output_count == 0 && count.prompt_count == 0) continue;
-    const bool is_older = std::ranges::binary_search(older, count.token_id);
-    float r = is_older ? of_older : repetition_penalty;
+    const bool is_newer = slope == 1 || std::ranges::binary_search(newer, count.token_id);
+    float r = is_newer ? repetition_penalty : of_older;
     if (rule == Repetition::kOncePerOccurrence) {
       r = Power(r, int64_t{count.output_count} + count.prompt_count);
     }

@@ -34,7 +34,7 @@ void ApplyTfsZ(double tfs_z, int32_t min_keep, Support& support) {
   if (tfs_z == 1) return;
   constexpr double kWhole = std::numeric_limits<double>::infinity();
   const double max = support.Max();
-  for (double reach = support.is_list() ? kWhole : 12;; reach = reach < 40 ? 2 * reach : kWhole) {
+  for (double reach = support.is_list() ? kWhole : 6;; reach = reach < 40 ? 2 * reach : kWhole) {
     const std::span<double> e = support.DescendingWithin(reach);
     const bool is_all = reach == kWhole && !support.is_open();
     if (is_all && e.size() < 3) return;

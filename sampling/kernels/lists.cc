@@ -109,6 +109,50 @@ double ListWeightsImpl(const float* logits, size_t count, double max_value,
   return Fold(partials);
 }
 
+// `curve` is of one vector of values.
+template <typename Curve>
+HWY_INLINE void Shape(const Curve& curve, const Tempering& tempering, float* logits, size_t count) {
+  const HalfF32 df;
+  const size_t lanes = hn::Lanes(df);
+  const Values values(tempering);
+  const auto shape = [&](float* at) HWY_ATTR {
+    const VF64 y = hn::Max(curve(values(at)), hn::Set(F64(), kLowestFinite));
+    hn::StoreU(hn::DemoteTo(df, y), df, at);
+  };
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) shape(logits + i);
+  HWY_ALIGN std::array<float, kPartials> rest{};
+  std::copy(logits + i, logits + count, rest.begin());
+  shape(rest.data());
+  std::copy_n(rest.begin(), count - i, logits + i);
+}
+
+void SmoothListImpl(const SmoothingCurve& curve, const Tempering& tempering, float* logits,
+                    size_t count) {
+  const F64 f64;
+  const VF64 max = hn::Set(f64, curve.max), square = hn::Set(f64, curve.square),
+             cube = hn::Set(f64, curve.cube);
+  const auto shape = [&](VF64 x) HWY_ATTR {
+    const VF64 d = hn::Sub(x, max);
+    return hn::Mul(hn::Mul(d, d), hn::Sub(hn::Mul(cube, d), square));
+  };
+  Shape(shape, tempering, logits, count);
+}
+
+void AdaptListImpl(const AdaptiveCurve& curve, const Tempering& tempering, float* logits,
+                   size_t count) {
+  const F64 f64;
+  const VF64 max = hn::Set(f64, curve.max), sum = hn::Set(f64, curve.sum),
+             aim = hn::Set(f64, curve.aim), peak = hn::Set(f64, 5), sharpness = hn::Set(f64, 10),
+             width = hn::Set(f64, 0.3), one = hn::Set(f64, 1);
+  const auto shape = [&](VF64 x) HWY_ATTR {
+    const VF64 p = hn::Div(VectorExp(hn::Sub(x, max)), sum);
+    const VF64 q = hn::Div(hn::Abs(hn::Sub(p, aim)), width);
+    return hn::Sub(peak, hn::Div(hn::Mul(hn::Mul(sharpness, q), q), hn::Add(one, q)));
+  };
+  Shape(shape, tempering, logits, count);
+}
+
 float ListMaxImpl(const float* logits, size_t count) {
   const F32 d;
   const size_t lanes = hn::Lanes(d);
@@ -168,6 +212,8 @@ namespace tokendraw::sampling {
 HWY_EXPORT(ListNegatedImpl);
 HWY_EXPORT(ListDistancesImpl);
 HWY_EXPORT(ListWeightsImpl);
+HWY_EXPORT(SmoothListImpl);
+HWY_EXPORT(AdaptListImpl);
 HWY_EXPORT(ListMaxImpl);
 HWY_EXPORT(RangeOfImpl);
 HWY_EXPORT(FindBinsImpl);
@@ -187,6 +233,14 @@ double ListWeights(std::span<const float> logits, float max, const Tempering& te
                    std::span<double> weights) {
   return HWY_DYNAMIC_DISPATCH(ListWeightsImpl)(logits.data(), logits.size(), tempering(max),
                                                tempering, weights.data());
+}
+
+void ShapeList(const SmoothingCurve& curve, const Tempering& tempering, std::span<float> logits) {
+  HWY_DYNAMIC_DISPATCH(SmoothListImpl)(curve, tempering, logits.data(), logits.size());
+}
+
+void ShapeList(const AdaptiveCurve& curve, const Tempering& tempering, std::span<float> logits) {
+  HWY_DYNAMIC_DISPATCH(AdaptListImpl)(curve, tempering, logits.data(), logits.size());
 }
 
 float ListMax(std::span<const float> logits) {

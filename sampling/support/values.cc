@@ -33,14 +33,11 @@ std::span<double> Support::ValuesOf(const List& list) {
   return values;
 }
 
-void Support::Reshape(absl::FunctionRef<double(double x)> shape) {
+void Support::Reshape(absl::FunctionRef<void(const Tempering&, std::span<float>)> shape) {
   if (is_open()) return Undecide();
   ListAll();
   origin_ += Max();
-  for (float& logit : std::span(list_.logit_room).first(list_.size)) {
-    // A survivor stays one.
-    logit = static_cast<float>(std::max<double>(shape(tempering_(logit)), kLowestFinite));
-  }
+  shape(tempering_, std::span(list_.logit_room).first(list_.size));
   tempering_ = {};
   reshaped_ = true;
   max_ = ListMax(list_.logits());

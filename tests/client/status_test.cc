@@ -16,6 +16,20 @@ TEST(ToAbslStatusTest, KeepsCodeAndMessage) {
   }
 }
 
+TEST(ToAbslStatusTest, AResetStreamIsUnavailable) {
+  const auto code_of = [](grpc::StatusCode code, const char* text) {
+    return ToAbslStatus({code, text}).code();
+  };
+  EXPECT_EQ(code_of(grpc::StatusCode::INTERNAL, "Received RST_STREAM with error code 2"),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code_of(grpc::StatusCode::CANCELLED, "Received RST_STREAM with error code 8"),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code_of(grpc::StatusCode::RESOURCE_EXHAUSTED, "RST_STREAM with error code 11"),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(code_of(grpc::StatusCode::CANCELLED, "Cancelled on the client side"),
+            absl::StatusCode::kCancelled);
+}
+
 TEST(ErrorOfTest, IsOkOnlyWithoutAnError) {
   v1::SampleTokensResponse response;
   EXPECT_TRUE(ErrorOf(response).ok());

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "client/cli/sample_report.h"
+#include "client/cli/vocab.h"
 #include "tests/client/fake_server.h"
 #include "tests/client/files.h"
 

@@ -94,7 +94,7 @@ class Server:
         self.addresses = wait_until('the server serves', self._serving)
 
     def _serving(self) -> list[str] | None:
-        line = re.search(r'serving on (.+)\n', self.stderr)
+        line = re.search(r'serving on (.+?)(?: \(|")', self.stderr)
         if line:
             return line[1].split(', ')
         if self.process.poll() is not None:

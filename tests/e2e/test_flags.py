@@ -12,7 +12,13 @@ from protos import sampling_pb2
 _DEFAULTS = {
     'listen': '127.0.0.1:50051',
     'socket_mode': '0600',
-    'shm_dir': '',
+    'socket_owner': 'none',
+    'tls_cert': 'none',
+    'tls_key': 'none',
+    'tls_client_ca': 'none',
+    'token_file': 'none',
+    'allow_insecure': 'false',
+    'shm_dir': 'none',
     'threads': '0',
     'max_message_bytes': '67108864',
     'max_rows': '4096',
@@ -21,6 +27,11 @@ _DEFAULTS = {
     'max_queued_bytes': '536870912',
     'max_queued_rows': '65536',
     'write_timeout_ms': '30000',
+    'max_connection_age_ms': '0',
+    'metrics_listen': 'none',
+    'log_format': 'text',
+    'log_requests': 'failed',
+    'channelz': 'false',
     'drain_delay_ms': '0',
     'grace_ms': '10000',
 }
@@ -36,6 +47,7 @@ _RANGES = {
     'max_queued_bytes': (1024, _INT64),
     'max_queued_rows': (1, _INT64),
     'write_timeout_ms': (1, _INT32),
+    'max_connection_age_ms': (0, _INT32),
     'drain_delay_ms': (0, _INT32),
     'grace_ms': (0, _INT32),
 }
@@ -48,6 +60,7 @@ _SETTINGS = {
     'max_draws': 9,
     'max_in_flight': 5,
     'max_queued_bytes': 3 << 20,
+    'max_queued_rows': 11,
 }
 
 

@@ -259,8 +259,15 @@ def test_candidates(server: Server) -> None:
     assert error['message'].startswith('log_sum_exp ')
 
 
-def test_explain_row_says_that_it_is_unimplemented(server: Server) -> None:
-    row = {'logits': _batch([0, 0])['logits']}
-    code, text = fault(server.address, 'ExplainRow', row)
-    assert code == _UNIMPLEMENTED
-    assert text.startswith('ExplainRow: ')
+def test_explain_row(server: Server) -> None:
+    row = {
+        'logits': _batch(_README_ROW)['logits'],
+        'params': {'typical_p': 0.3},
+        'row': {'seed': 42},
+    }
+    told = call(server.address, 'ExplainRow', row)
+    assert told['token_id'] == 1
+    assert [stage['after'] for stage in told['stages']] == [3, 2]
+    assert told['stages'][1]['filter'] == 'FILTER_TYPICAL_P'
+    assert told['stages'][1]['entropy_before'] == pytest.approx(1.069, abs=1e-3)
+    assert told['stages'][1]['mass_removed'] == pytest.approx(0.45, abs=1e-5)

@@ -130,6 +130,6 @@ def test_a_signal_ends_an_idle_server_in_order(
     assert server.wait() == 0
     lines = server.stderr.splitlines()[-2:]
     assert lines == [
-        f'tokendrawd: {number.name}: draining',
+        f'tokendrawd: draining (signal={number.name})',
         'tokendrawd: drained',
     ]

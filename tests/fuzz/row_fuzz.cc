@@ -1,5 +1,5 @@
 // Any bytes as a row, and any parameters within their ranges: no crash, no id out of range, no
-// masked id, and on every instruction set the same result.
+// masked id, and on every instruction set the same result, which ExplainRow explains.
 #include <fuzzer/FuzzedDataProvider.h>
 #include <hwy/targets.h>
 
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "sampling/explain.h"
 #include "sampling/sampler.h"
 
 namespace tokendraw::sampling {
@@ -94,6 +95,11 @@ void Fuzz(FuzzedDataProvider& data) {
   input.logits.vocab_size = vocab_size;
   input.key = {data.ConsumeIntegral<uint64_t>(), data.ConsumeIntegral<uint64_t>()};
   input.sample_count = data.ConsumeIntegralInRange<int32_t>(1, 3);
+  if (data.ConsumeBool()) {
+    input.state.mirostat_mu = data.ConsumeFloatingPointInRange<double>(-1e300, 1e300);
+    input.state.adaptive_sum = data.ConsumeFloatingPointInRange<double>(0, 1e300);
+    input.state.adaptive_weight = data.ConsumeFloatingPointInRange<double>(0, 1e300);
+  }
   const Params params = PickParams(data, vocab_size);
   const std::vector<int32_t> prompt = PickIds(data, vocab_size), output = PickIds(data, vocab_size);
   input.history = {.prompt_ids = prompt, .output_ids = output};
@@ -129,6 +135,10 @@ void Fuzz(FuzzedDataProvider& data) {
       Require(!masked || std::to_integer<bool>(mask[id / 8] >> (id % 8) & std::byte{1}));
     }
   }
+  const int32_t last = input.sample_count - 1;
+  const Explanation told = ExplainRow(params, input, last, 5);
+  Require(told.error.code == first.error);
+  Require(first.draws.empty() || told.token_id == first.draws.back().token_id);
 }
 
 }  // namespace

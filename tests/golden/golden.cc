@@ -73,6 +73,28 @@ std::vector<Group> Groups() {
       {{"normal3.f16", "peaked"}, {262144}, {"draws=1", "top_p=0.99 temperature=1.2"}},
       // Rows without a token.
       {{"nan", "infinite.f16", "masked", "masked.bf16"}, {1000}, {"top_p=0.9"}},
+      // The samplers that some engines have.
+      {{"normal1", "normal8", "peaked", "steps", "equal", "gap", "halves", "peaked.f16"},
+       {1000, 5000},
+       {"dynatemp_range=0.4 dynatemp_exponent=1.5", "smoothing_factor=0.3 smoothing_curve=2",
+        "p_less_norm", "top_h=0.4", "top_a=0.2", "tfs_z=0.9", "epsilon_cutoff=0.001",
+        "eta_cutoff=0.002", "mirostat=1 mirostat_tau=3", "mirostat=2 mirostat_tau=3",
+        "adaptive_target=0.3 draws=4",
+        "temperature=1.2 smoothing_factor=0.1 tfs_z=0.99 top_a=0.01 epsilon_cutoff=1e-5 "
+        "mirostat=2 adaptive_target=0.5 "
+        "chain=tfs_z,smoothing,epsilon_cutoff,temperature,top_a,mirostat,adaptive_p"}},
+      {{"normal2", "peaked"},
+       {3001, 151936},
+       {"history no_repeat_ngram_size=4", "history sequences dry_multiplier=1 top_k=50",
+        "history stop min_tokens=80",
+        "history allowed repetition_penalty=1.4 "
+        "repetition_penalty_slope=3 penalty_last_n=60",
+        "smoothing_factor=0.5 top_h=0.6", "tfs_z=0.97 temperature=0.9", "mirostat=1"}},
+      {{"normal2", "peaked", "steps"},
+       {3001},
+       {"profile=1 history", "profile=2 history", "profile=3 history temperature=0.7",
+        "profile=4 history typical_p=0.9", "profile=5 history repetition_penalty=1.2 top_k=20",
+        "profile=6 history typical_p=0.8 xtc_probability=0.7 xtc_threshold=0.02"}},
   };
 }
 

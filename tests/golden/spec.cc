@@ -13,8 +13,10 @@ using sampling::Filter;
 using sampling::Params;
 
 // In the order of the enum.
-constexpr std::string_view kFilterNames[] = {"top_n_sigma", "p_less", "typical_p", "xtc",
-                                             "temperature", "top_k",  "top_p",     "min_p"};
+constexpr std::string_view kFilterNames[] = {
+    "top_n_sigma", "p_less",         "typical_p",   "xtc",       "temperature", "top_k",
+    "top_p",       "min_p",          "p_less_norm", "smoothing", "top_h",       "top_a",
+    "tfs_z",       "epsilon_cutoff", "eta_cutoff",  "mirostat",  "adaptive_p"};
 
 // Cuts the text up to `separator` off the front of `rest`.
 std::string_view Cut(std::string_view& rest, char separator) {
@@ -101,6 +103,16 @@ void SetWord(std::string_view word, int32_t size, Spec& spec) {
   Params& params = spec.params;
   if (word == "p_less") {
     params.p_less = true;
+  } else if (word == "p_less_norm") {
+    params.p_less_norm = true;
+  } else if (word == "sequences") {
+    const std::vector<int32_t> ids = FirstRanks(11, size);
+    for (const int32_t id : ids) params.bad_token_sequences.push_back({id, ids.front()});
+    params.dry_breaker_sequences = {{ids[4], ids[5]}};
+  } else if (word == "stop") {
+    params.stop_ids = FirstRanks(2, size);
+  } else if (word == "allowed") {
+    params.allowed_ids = FirstRanks(40, size);
   } else if (word == "bias") {
     params.logit_bias = Biases(size);
   } else if (word == "mask") {
@@ -144,6 +156,8 @@ Spec ParseSpec(std::string_view text, int32_t size) {
       SetWord(name, size, spec);
     } else if (name == "chain") {
       spec.params.chain = ToChain(value);
+    } else if (name == "profile") {
+      spec.params.profile = static_cast<sampling::Profile>(ToNumber(value));
     } else if (name == "draws") {
       spec.draws = static_cast<int32_t>(ToNumber(value));
     } else {

@@ -39,9 +39,11 @@ const std::map<std::string, std::set<std::string>>& Arrows() {
         "types"}},
       {"draw", {"kernels", "noise", "params", "profile", "support", "types"}},
       {"report", {"kernels", "params", "support", "types"}},
+      {"outcome", {"chain", "draw", "kernels", "params", "profile", "state", "support", "types"}},
+      {"explain",
+       {"chain", "draw", "kernels", "noise", "outcome", "params", "row", "support", "types"}},
       {"sampler",
-       {"candidates", "params", "chain", "draw", "kernels", "profile", "report", "row", "state",
-        "support", "types"}},
+       {"candidates", "params", "chain", "draw", "outcome", "report", "row", "support", "types"}},
   };
   return kArrows;
 }
@@ -85,8 +87,9 @@ bool MayInclude(const std::string& file, const std::string& header) {
     return !StartsWith(header, "sampling/") && !StartsWith(header, "service/");
   }
   if (StartsWith(file, "service/")) {
-    static const std::set<std::string> kOpen = {"sampling/types.h", "sampling/params.h",
-                                                "sampling/profile.h", "sampling/sampler.h"};
+    static const std::set<std::string> kOpen = {"sampling/explain.h", "sampling/params.h",
+                                                "sampling/profile.h", "sampling/sampler.h",
+                                                "sampling/types.h"};
     if (StartsWith(header, "sampling/")) return kOpen.count(header) > 0;
     return !StartsWith(header, "client/");
   }

@@ -53,9 +53,9 @@ TEST(PenaltiesTest, CountsHaveNoOrder) {
 }
 
 Row Repeated(Row row, float penalty, const std::vector<TokenCount>& counts, float slope = 1,
-             const IdList& older = {}) {
+             const IdList& newer = {}) {
   return Edited(row, [&](Patches& edited) {
-    ApplyRepetitionPenalty(penalty, slope, Repetition::kOncePerToken, counts, older, edited);
+    ApplyRepetitionPenalty(penalty, slope, Repetition::kOncePerToken, counts, newer, edited);
   });
 }
 
@@ -69,39 +69,39 @@ TEST(PenaltiesTest, RepetitionDividesAboveZeroAndMultipliesBelow) {
   EXPECT_EQ(Repeated({1}, 3.0f, {{0, 9, 9}}), Row{1.0f / 3.0f});  // once per distinct id
 }
 
-TEST(PenaltiesTest, OlderTokensAreThoseOfTheFirstHalfAlone) {
+TEST(PenaltiesTest, NewerTokensAreThoseOfTheSecondHalf) {
   const History history{.prompt_ids = kPrompt, .output_ids = kOutput};  // 3 1 3 2 1 2 2
   EditBuffers buffers;
-  const auto older = [&](int32_t last_n) {
-    buffers.older = {9};  // as an earlier row left them
-    FindOlderTokens(history, last_n, buffers);
-    return buffers.older;
+  const auto newer = [&](int32_t last_n) {
+    buffers.newer = {9};  // as an earlier row left them
+    FindNewerTokens(history, last_n, buffers);
+    return buffers.newer;
   };
-  EXPECT_EQ(older(-1), IdList{3});       // 3 1 3 | 2 1 2 2
-  EXPECT_EQ(older(1 << 30), IdList{3});  // the same
-  EXPECT_EQ(older(6), IdList{3});        // 1 3 2 | 1 2 2
-  EXPECT_EQ(older(5), IdList{3});        // 3 2 | 1 2 2
-  EXPECT_EQ(older(4), IdList{1});        // 2 1 | 2 2
-  EXPECT_EQ(older(3), IdList{1});        // 1 | 2 2
-  EXPECT_EQ(older(2), IdList{});         // 2 | 2
-  EXPECT_EQ(older(1), IdList{});         // | 2
-  EXPECT_EQ(older(0), IdList{});
+  EXPECT_EQ(newer(-1), (IdList{1, 2, 2, 2}));       // 3 1 3 | 2 1 2 2
+  EXPECT_EQ(newer(1 << 30), (IdList{1, 2, 2, 2}));  // the same
+  EXPECT_EQ(newer(6), (IdList{1, 2, 2}));           // 1 3 2 | 1 2 2
+  EXPECT_EQ(newer(5), (IdList{1, 2, 2}));           // 3 2 | 1 2 2
+  EXPECT_EQ(newer(4), (IdList{2, 2}));              // 2 1 | 2 2
+  EXPECT_EQ(newer(3), (IdList{2, 2}));              // 1 | 2 2
+  EXPECT_EQ(newer(2), IdList{2});                   // 2 | 2
+  EXPECT_EQ(newer(1), IdList{2});                   // | 2
+  EXPECT_EQ(newer(0), IdList{});
   const std::vector<TokenCount> counts = {{3, 5, 0}};
-  FindOlderTokens({.token_counts = counts}, -1, buffers);
-  EXPECT_EQ(buffers.older, IdList{});
+  FindNewerTokens({.token_counts = counts}, -1, buffers);
+  EXPECT_EQ(buffers.newer, IdList{3});
 }
 
 TEST(PenaltiesTest, SlopeScalesWhatAnOlderTokenLosesBeyondOne) {
   const Row row = {3, -2, 0, 5, -kInf, 3};
   const std::vector<TokenCount> all = {{0, 1, 0}, {1, 0, 2}, {2, 1, 1}, {4, 1, 0}, {5, 1, 0}};
-  const IdList older = {0, 1, 2, 4};
-  EXPECT_EQ(Repeated(row, 2.0f, all, 0.5f, older), (Row{2, -3, 0, 5, -kInf, 1.5f}));
-  EXPECT_EQ(Repeated(row, 2.0f, all, 2.0f, older), (Row{1, -6, 0, 5, -kInf, 1.5f}));
-  EXPECT_EQ(Repeated(row, 2.0f, all, 0.0f, older), (Row{3, -2, 0, 5, -kInf, 1.5f}));
-  EXPECT_EQ(Repeated(row, 0.5f, all, 0.25f, older), (Row{6, -1, 0, 5, -kInf, 6}));  // r <= 1
-  EXPECT_EQ(Repeated({1}, 1.2f, {{0, 1, 0}}, 0.5f, {0}), Row{1 / 1.1f});
+  const IdList newer = {5};
+  EXPECT_EQ(Repeated(row, 2.0f, all, 0.5f, newer), (Row{2, -3, 0, 5, -kInf, 1.5f}));
+  EXPECT_EQ(Repeated(row, 2.0f, all, 2.0f, newer), (Row{1, -6, 0, 5, -kInf, 1.5f}));
+  EXPECT_EQ(Repeated(row, 2.0f, all, 0.0f, newer), (Row{3, -2, 0, 5, -kInf, 1.5f}));
+  EXPECT_EQ(Repeated(row, 0.5f, all, 0.25f, newer), (Row{6, -1, 0, 5, -kInf, 6}));  // r <= 1
+  EXPECT_EQ(Repeated({1}, 1.2f, {{0, 1, 0}}, 0.5f, {}), Row{1 / 1.1f});
   // A penalty that overflows leaves 0 where it is.
-  EXPECT_EQ(Repeated({0, -kInf}, 3e38f, {{0, 1, 0}, {1, 1, 0}}, 2, {0, 1}), (Row{0, -kInf}));
+  EXPECT_EQ(Repeated({0, -kInf}, 3e38f, {{0, 1, 0}, {1, 1, 0}}, 2, {}), (Row{0, -kInf}));
 }
 
 TEST(PenaltiesTest, SlopeGoesByTheWindow) {

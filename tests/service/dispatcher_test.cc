@@ -145,8 +145,10 @@ TEST_F(DispatcherTest, ACancelledMessageIsNotComputed) {
 TEST_F(DispatcherTest, RefusalsAreCountedByKind) {
   auto request = ValuesRequest({{0, 0}});
   request.add_params()->set_typical_p(0);
-  EXPECT_EQ(Send(request, {}, response_),
-            absl::InvalidArgumentError("params[0].typical_p: typical_p must be in (0.0, 1.0]"));
+  const absl::Status invalid = Send(request, {}, response_);
+  EXPECT_EQ(invalid.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(invalid.message()), "params[0].typical_p: typical_p must be in (0.0, 1.0]");
+  EXPECT_EQ(WrongFields(invalid), "params[0].typical_p");
   EXPECT_EQ(metrics_.messages_invalid, 1);
 
   options_.max_queued_bytes = 8;

@@ -38,6 +38,20 @@ TEST(OptionsTest, FlagsAndEnvironment) {
   EXPECT_THAT(command->options.listen, ElementsAre("unix:/a", "localhost:1", "[::1]:2"));
 }
 
+TEST(OptionsTest, SwitchesNeedNoValue) {
+  const auto on = Parse({"--allow_insecure", "--listen=0.0.0.0:1", "--channelz=true"});
+  ASSERT_TRUE(on.ok()) << on.status();
+  EXPECT_TRUE(on->options.allow_insecure);
+  EXPECT_TRUE(on->options.channelz);
+  EXPECT_FALSE(Parse({"--channelz=false"})->options.channelz);
+  EXPECT_TRUE(Parse({}, {{"TOKENDRAW_CHANNELZ", "true"}})->options.channelz);
+}
+
+TEST(OptionsTest, WithTlsOthersMayReachIt) {
+  EXPECT_TRUE(Parse({"--listen=0.0.0.0:1", "--tls_cert=c", "--tls_key=k"}).ok());
+  EXPECT_TRUE(Parse({"--listen=127.0.0.2:1,[::1]:1,localhost:1,unix:/x"}).ok());
+}
+
 TEST(OptionsTest, HelpListsEveryFlagWithItsDefaultAndVariable) {
   const auto command = Parse({"--help"});
   ASSERT_TRUE(command.ok() && command->print.has_value());
@@ -78,6 +92,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"PortTooLarge", {"--listen=localhost:65536"}, "must be unix:PATH or HOST:PORT"},
         BadLine{"NoHost", {"--listen=:80"}, "must be unix:PATH or HOST:PORT"},
         BadLine{"PathTooLong", {"--listen=unix:/" + std::string(107, 'x')}, "1 to 107 bytes"},
+        BadLine{"Public",
+                {"--listen=0.0.0.0:1"},
+                "--listen: other hosts reach 0.0.0.0:1: set --tls_cert and --tls_key, or "
+                "--allow_insecure"},
+        BadLine{"PublicName", {"--listen=node7:1"}, "--allow_insecure"},
+        BadLine{"KeyAlone", {"--tls_key=k"}, "--tls_cert and --tls_key go together"},
+        BadLine{"CaAlone", {"--tls_client_ca=c"}, "--tls_client_ca needs --tls_cert"},
+        BadLine{
+            "Metrics", {"--metrics_listen=unix:/x"}, "--metrics_listen: 'unix:/x' must be HOST"},
+        BadLine{"Format", {"--log_format=xml"}, "--log_format must be text or json, got 'xml'"},
+        BadLine{"Requests", {"--log_requests=1"}, "--log_requests must be none or failed or all"},
+        BadLine{"Switch", {"--channelz=yes"}, "--channelz must be true or false, got 'yes'"},
         BadLine{"QueueBelowMessage",
                 {"--max_queued_bytes=1024"},
                 "--max_queued_bytes must be >= --max_message_bytes"},

@@ -5,6 +5,7 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,11 +16,17 @@
 
 namespace tokendraw {
 
+// Says nothing.
+inline Log& QuietLog() {
+  static Log* const log = new Log({.log_requests = "none"}, stderr);
+  return *log;
+}
+
 class RunningServer {
  public:
   explicit RunningServer(Options options = {}) {
     options.listen = {"unix:" + dir_.path() + "/s"};
-    absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(options);
+    absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(options, QuietLog());
     EXPECT_TRUE(started.ok()) << started.status();
     server_ = *std::move(started);
   }

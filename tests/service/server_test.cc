@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <future>
 #include <latch>
 #include <thread>
@@ -19,7 +20,7 @@ TEST(ServerTest, OneServerOnASocketPath) {
   RunningServer server;
   Options options;
   options.listen = {server.address()};
-  const absl::Status second = Server::Start(options).status();
+  const absl::Status second = Server::Start(options, QuietLog()).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   grpc::ClientContext context;
   v1::GetServerInfoResponse info;
@@ -29,11 +30,11 @@ TEST(ServerTest, OneServerOnASocketPath) {
 TEST(ServerTest, OneServerOnAPort) {
   Options options;
   options.listen = {"127.0.0.1:0"};
-  const auto first = Server::Start(options);
+  const auto first = Server::Start(options, QuietLog());
   ASSERT_TRUE(first.ok()) << first.status();
   options.listen = (*first)->addresses();
   EXPECT_THAT(options.listen.front(), ::testing::Not(HasSubstr(":0")));
-  const absl::Status second = Server::Start(options).status();
+  const absl::Status second = Server::Start(options, QuietLog()).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.message()), HasSubstr(options.listen.front()));
 }
@@ -83,18 +84,76 @@ TEST(ServerTest, ValidateParamsListsAllViolations) {
   ASSERT_EQ(response.violations_size(), 1) << "an id that is not there stays an error";
 }
 
-TEST(ServerTest, ExplainRowChecksItsParametersAndSaysThatItIsMissing) {
+TEST(ServerTest, ExplainRow) {
   RunningServer server;
   v1::ExplainRowRequest request;
+  *request.mutable_logits() =
+      ValuesRequest({{std::log(0.45f), std::log(0.275f), std::log(0.275f)}}).logits();
+  request.mutable_params()->set_typical_p(0.3);
+  request.mutable_row()->set_seed(7);
   v1::ExplainRowResponse response;
-  grpc::ClientContext good_context, bad_context;
-  const grpc::Status missing = server.NewStub()->ExplainRow(&good_context, request, &response);
-  EXPECT_EQ(missing.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(missing.error_message(), HasSubstr("ExplainRow"));
-  request.mutable_params()->set_typical_p(2);
-  const grpc::Status bad = server.NewStub()->ExplainRow(&bad_context, request, &response);
-  EXPECT_EQ(bad.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(bad.error_message(), "params.typical_p: typical_p must be in (0.0, 1.0]");
+  grpc::ClientContext context;
+  ASSERT_TRUE(server.NewStub()->ExplainRow(&context, request, &response).ok());
+  EXPECT_THAT(response.token_id(), testing::AnyOf(1, 2));
+  EXPECT_EQ(response.seed(), 7u);
+  EXPECT_EQ(response.semantics_version(), "1");
+  ASSERT_EQ(response.stages_size(), 2);
+  EXPECT_EQ(response.stages(0).filter(), v1::FILTER_UNSPECIFIED);
+  EXPECT_EQ(response.stages(1).filter(), v1::FILTER_TYPICAL_P);
+  EXPECT_EQ(response.stages(1).after(), 2);
+  EXPECT_NEAR(response.stages(1).mass_removed(), 0.45, 1e-6);
+  EXPECT_NEAR(response.stages(1).entropy_before(), 1.069, 1e-3);
+  ASSERT_EQ(response.tokens_size(), 3);
+  EXPECT_EQ(response.tokens(0).token_id(), 0);
+  EXPECT_EQ(response.tokens(0).removed_by(), 1);
+  EXPECT_FALSE(response.tokens(1).has_removed_by());
+  EXPECT_FALSE(response.has_xtc_coin());
+  EXPECT_FALSE(response.has_row_error());
+}
+
+TEST(ServerTest, ExplainRowNamesWhatIsWrong) {
+  RunningServer server;
+  const auto fault = [&](const auto& change) {
+    v1::ExplainRowRequest request;
+    *request.mutable_logits() = ValuesRequest({{1, 2}}).logits();
+    change(request);
+    v1::ExplainRowResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = server.NewStub()->ExplainRow(&context, request, &response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    return status.error_message();
+  };
+  EXPECT_EQ(fault([](auto& r) { r.mutable_params()->set_typical_p(2); }),
+            "params.typical_p: typical_p must be in (0.0, 1.0]");
+  EXPECT_EQ(fault([](auto& r) { r.set_sample_index(65536); }),
+            "sample_index: sample_index must be in [0, 65536)");
+  EXPECT_EQ(fault([](auto& r) { r.set_top_tokens(1001); }),
+            "top_tokens: top_tokens must be in [0, 1000]");
+  EXPECT_EQ(fault([](auto& r) { r.mutable_row()->add_output_ids(2); }),
+            "row.output_ids[0]: id must be in [0, 2), got 2");
+  EXPECT_EQ(fault([](auto& r) { r.clear_logits(); }),
+            "logits.vocab_size: vocab_size must be >= 1; logits.row_count: row_count must be >= 1");
+  EXPECT_EQ(fault([](auto& r) {
+              *r.mutable_logits() = ValuesRequest({{1, 2}, {1, 2}}).logits();
+            }),
+            "logits.row_count: row_count must be 1");
+  EXPECT_EQ(fault([](auto& r) { r.mutable_logits()->mutable_candidates(); }),
+            "logits.candidates: a row is explained from all of its logits");
+  EXPECT_THAT(fault([](auto& r) { r.mutable_logits()->set_vocab_size((1 << 20) + 1); }),
+              HasSubstr("rows of at most 1048576 tokens are explained"));
+}
+
+TEST(ServerTest, ExplainRowTellsOfBadRows) {
+  RunningServer server;
+  v1::ExplainRowRequest request;
+  *request.mutable_logits() = ValuesRequest({{1, NAN}}).logits();
+  v1::ExplainRowResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(server.NewStub()->ExplainRow(&context, request, &response).ok());
+  EXPECT_EQ(response.token_id(), -1);
+  EXPECT_EQ(response.row_error().code(), v1::ROW_ERROR_CODE_NOT_FINITE);
+  EXPECT_EQ(response.row_error().token_id(), 1);
+  EXPECT_EQ(response.stages_size(), 0);
 }
 
 // Field case G03: a caller sees its answer or UNAVAILABLE, which is safe to retry.

@@ -199,7 +199,7 @@ TEST(SharedMemoryOpenTest, NeedsADirectory) {
   Options options;
   options.shm_dir = dir.path() + "/none";
   options.listen = {"unix:" + dir.path() + "/s"};
-  EXPECT_EQ(Server::Start(options).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Server::Start(options, QuietLog()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 // Through a real server.
