@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests call: a Python environment in build/venv, grpcurl in build/tools.
+# Installs what the tests call: a Python environment in build/venv, grpcurl in build/tools, and what
+# the examples are built with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,3 +15,5 @@ fi
 if [ ! -x build/tools/grpcurl ]; then
   GOBIN="$PWD/build/tools" go install "github.com/fullstorydev/grpcurl/cmd/grpcurl@$GRPCURL_VERSION"
 fi
+
+bash client/examples/setup.sh

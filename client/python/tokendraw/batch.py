@@ -1,17 +1,12 @@
 """What one sample() or step() is given."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
 import numpy.typing as npt
 
 from tokendraw.v1 import params_pb2, sampling_pb2
-
-# Sends one message and returns its reply; raises TokendrawError.
-Exchange = Callable[
-    [sampling_pb2.SampleTokensRequest], sampling_pb2.SampleTokensResponse
-]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +32,9 @@ class Batch:
             ValueError: rows, seeds or positions are not one for each row of
                 the logits, or seeds or positions stand beside rows.
         """
-        params = self.params
-        if isinstance(params, params_pb2.SamplingParams):
-            params = [params]
         return sampling_pb2.SampleTokensRequest(
             step=self.step,
-            params=params,
+            params=parameter_sets(self.params),
             rows=self._specs(),
             validation=self.validation,
         )
@@ -68,3 +60,14 @@ class Batch:
             for spec, position in zip(specs, self.positions, strict=True):
                 spec.position = position
         return specs
+
+
+def parameter_sets(
+    params: (
+        params_pb2.SamplingParams | Sequence[params_pb2.SamplingParams] | None
+    ),
+) -> Sequence[params_pb2.SamplingParams]:
+    """One set, or several, or none, as a message has them."""
+    if isinstance(params, params_pb2.SamplingParams):
+        return [params]
+    return params or ()

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+from tokendraw.batch import parameter_sets
 from tokendraw.connection import Connection
-from tokendraw.retry import Deadline
+from tokendraw.conversation import converse
+from tokendraw.retry import Deadline, check_deadline
 from tokendraw.row_buffer import RowBuffer
-from tokendraw.sampler import Sampler
+from tokendraw.sampler import BlockingSampler
 from tokendraw.sharing import Sharing
 from tokendraw.stream import SampleStream
 from tokendraw.v1 import params_pb2, sampling_pb2
 
-_LONGEST_DEADLINE_S = 24 * 60 * 60
 
-
-class Client(Sampler):
+class Client(BlockingSampler):
     """Calls one address. Thread-safe. All calls block.
 
     Every call raises TokendrawError with the server's code and text. Before
@@ -39,11 +39,7 @@ class Client(Sampler):
             shm_dir: where this process sees the server's --shm_dir; None: at
                 the same path.
         """
-        if not 0 < deadline <= _LONGEST_DEADLINE_S:
-            raise ValueError(
-                f'deadline must be in (0, {_LONGEST_DEADLINE_S}] seconds, '
-                f'got {deadline}'
-            )
+        check_deadline(deadline)
         super().__init__(Connection(address), Sharing(shm_dir), deadline)
 
     def __enter__(self) -> Self:
@@ -75,10 +71,10 @@ class Client(Sampler):
 
         Token ids are checked against `vocab_size`; 0: only to be >= 0.
         """
-        if isinstance(params, params_pb2.SamplingParams):
-            params = [params]
         request = sampling_pb2.ValidateParamsRequest(
-            params=params, vocab_size=vocab_size, validation=validation
+            params=parameter_sets(params),
+            vocab_size=vocab_size,
+            validation=validation,
         )
         return list(self._call('ValidateParams', request).violations)
 
@@ -96,13 +92,13 @@ class Client(Sampler):
             ValueError: `nbytes` < 1.
         """
         deadline = Deadline(self._deadline)
-        return self._sharing.row_buffer(
-            nbytes,
-            self._connection.link(deadline).info,
+        info = self._connection.link(deadline).info
+        return converse(
+            self._sharing.row_buffer(nbytes, info),
             lambda request: self._exchange(request, deadline),
         )
 
-    sample = Sampler._sample
+    sample = BlockingSampler._sample
 
     def stream(self) -> SampleStream:
         """A decode loop for one thread."""

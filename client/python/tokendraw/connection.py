@@ -2,7 +2,7 @@
 
 import json
 import threading
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import grpc
 
@@ -10,14 +10,17 @@ from tokendraw import errors
 from tokendraw.retry import Deadline, retried
 from tokendraw.v1 import sampling_pb2, sampling_pb2_grpc
 
-_GRPC_MESSAGE_BYTES = 4 << 20
+GRPC_MESSAGE_BYTES = 4 << 20
 _MOST_MESSAGE_BYTES = 2**31 - 1
 
 
-class Link(NamedTuple):
+_Channel = TypeVar('_Channel', grpc.Channel, grpc.aio.Channel)
+
+
+class Link(NamedTuple, Generic[_Channel]):
     """A server that has told its limits."""
 
-    channel: grpc.Channel
+    channel: _Channel
     stub: sampling_pb2_grpc.SamplingServiceStub
     info: sampling_pb2.GetServerInfoResponse
 
@@ -28,10 +31,10 @@ class Connection:
     def __init__(self, address: str) -> None:
         self.address = address
         self._lock = threading.Lock()
-        self._link: Link | None = None  # guarded by _lock
+        self._link: Link[grpc.Channel] | None = None  # guarded by _lock
         # A channel's limits cannot be changed, so the question for the
         # server's limits has a channel of its own.
-        self._question = _channel(address, _GRPC_MESSAGE_BYTES)
+        self._question = _channel(address, GRPC_MESSAGE_BYTES)
 
     def close(self) -> None:
         """Ends all calls; they fail with CANCELLED."""
@@ -40,7 +43,7 @@ class Connection:
             if self._link:
                 self._link.channel.close()
 
-    def link(self, deadline: Deadline) -> Link:
+    def link(self, deadline: Deadline) -> Link[grpc.Channel]:
         """The channel, its stub and what the server said of itself.
 
         Raises:
@@ -48,7 +51,7 @@ class Connection:
         """
         return retried(lambda: self._connect(deadline), deadline)
 
-    def _connect(self, deadline: Deadline) -> Link:
+    def _connect(self, deadline: Deadline) -> Link[grpc.Channel]:
         with self._lock:
             if self._link:
                 return self._link
@@ -64,10 +67,7 @@ class Connection:
             raise errors.of_call(error, self.address) from error
         with self._lock:
             if not self._link:
-                channel = _channel(
-                    self.address,
-                    min(info.max_message_bytes, _MOST_MESSAGE_BYTES),
-                )
+                channel = _channel(self.address, info.max_message_bytes)
                 stub = sampling_pb2_grpc.SamplingServiceStub(channel)
                 self._link = Link(channel, stub, info)
             return self._link
@@ -92,6 +92,16 @@ class Connection:
 
 
 def _channel(address: str, message_bytes: int) -> grpc.Channel:
+    return grpc.insecure_channel(
+        address, channel_options(address, message_bytes)
+    )
+
+
+def channel_options(
+    address: str, message_bytes: int
+) -> list[tuple[str, int | str]]:
+    """Of a channel whose messages may have so many bytes."""
+    message_bytes = min(message_bytes, _MOST_MESSAGE_BYTES)
     options: dict[str, int | str] = {
         'grpc.max_receive_message_length': message_bytes,
         'grpc.max_send_message_length': message_bytes,
@@ -110,4 +120,4 @@ def _channel(address: str, message_bytes: int) -> grpc.Channel:
     if not address.startswith('unix:'):
         options['grpc.keepalive_time_ms'] = 30_000
         options['grpc.keepalive_timeout_ms'] = 10_000
-    return grpc.insecure_channel(address, list(options.items()))
+    return list(options.items())

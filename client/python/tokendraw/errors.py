@@ -40,9 +40,9 @@ def of_call(error: grpc.RpcError, address: str) -> TokendrawError:
         # gRPC does not always say whom it waited for.
         details = f'{details} ({address})'
     advice_ms = 0
-    for entry in error.trailing_metadata() or ():
-        if entry.key == 'grpc-retry-pushback-ms':
-            advice_ms = _milliseconds(entry.value)
+    for key, value in error.trailing_metadata() or ():
+        if key == 'grpc-retry-pushback-ms':
+            advice_ms = _milliseconds(value)
     return TokendrawError(code, details, _retry_after(code, advice_ms))
 
 
@@ -51,6 +51,35 @@ def of_message(error: sampling_pb2.Error) -> TokendrawError:
     code = _ERROR_CODES.get(error.code, grpc.StatusCode.UNKNOWN)
     return TokendrawError(
         code, error.message, _retry_after(code, error.retry_after_ms)
+    )
+
+
+def check_size(
+    request: sampling_pb2.SampleTokensRequest, most_bytes: int
+) -> None:
+    """Raises TokendrawError unless the server takes a message of that size."""
+    size = request.ByteSize()
+    if size > most_bytes:
+        raise TokendrawError(
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            f'the message has {size} bytes, and the server takes {most_bytes}',
+        )
+
+
+def of_end(address: str) -> TokendrawError:
+    """A stream that the server ended without a status that says why."""
+    return TokendrawError(
+        grpc.StatusCode.UNAVAILABLE,
+        f'the server ended the stream ({address})',
+        retry_after=0.0,
+    )
+
+
+def of_late(address: str) -> TokendrawError:
+    """A message of a stream whose reply did not come in time."""
+    return TokendrawError(
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        f'the deadline passed before the reply ({address})',
     )
 
 

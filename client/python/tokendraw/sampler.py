@@ -1,41 +1,29 @@
-"""From a batch to its result, whatever carries the messages."""
+"""What Client and SampleStream have in common, blocking and asyncio's."""
 
 import abc
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy.typing as npt
 
-from tokendraw.batch import Batch, Exchange
-from tokendraw.candidates import reduce_rows
+from tokendraw.batch import Batch
 from tokendraw.connection import Connection
-from tokendraw.errors import TokendrawError
-from tokendraw.result import SampleResult, join, split
+from tokendraw.conversation import converse
+from tokendraw.result import SampleResult
 from tokendraw.retry import Deadline
-from tokendraw.sharing import Sharing, is_refusal
-from tokendraw.tensor import check_logits, set_shape
-from tokendraw.v1 import logits_pb2, params_pb2, sampling_pb2
+from tokendraw.sample_batch import sample_batch
+from tokendraw.sharing import Sharing
+from tokendraw.v1 import params_pb2, sampling_pb2
 
-# More in a message are not faster.
-_MOST_ROWS = 16
+_Answer = TypeVar('_Answer')
 
 
-class Sampler(abc.ABC):
-    """What Client and SampleStream have in common: from logits to tokens."""
-
-    def __init__(
-        self, connection: Connection, sharing: Sharing, deadline: float
-    ) -> None:
-        """`deadline` is in seconds, for one batch."""
-        self._connection = connection
-        self._sharing = sharing
-        self._deadline = deadline
+class Sampler(abc.ABC, Generic[_Answer]):
+    """Takes a batch; _Answer is its SampleResult, or a coroutine of it."""
 
     @abc.abstractmethod
-    def _exchange(
-        self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
-    ) -> sampling_pb2.SampleTokensResponse:
-        """Sends one message and returns its reply; raises TokendrawError."""
+    def _answer(self, batch: Batch) -> _Answer:
+        """The result; raises as _sample does."""
 
     def _sample(
         self,
@@ -53,7 +41,7 @@ class Sampler(abc.ABC):
         candidates: int | None = None,
         data_type: str | None = None,
         validation: sampling_pb2.Validation = sampling_pb2.VALIDATION_STRICT,
-    ) -> SampleResult:
+    ) -> _Answer:
         """Draws a token, or more, from each row.
 
         Args:
@@ -78,90 +66,42 @@ class Sampler(abc.ABC):
                 A row that has no token is no error: see response.row_errors.
             TypeError, ValueError: an argument is not as said here.
         """
-        batch = Batch(
-            logits,
-            params,
-            rows,
-            seeds,
-            positions,
-            step,
-            candidates,
-            data_type,
-            validation,
+        return self._answer(
+            Batch(
+                logits,
+                params,
+                rows,
+                seeds,
+                positions,
+                step,
+                candidates,
+                data_type,
+                validation,
+            )
         )
+
+
+class BlockingSampler(Sampler[SampleResult]):
+    """One whose calls block."""
+
+    def __init__(
+        self, connection: Connection, sharing: Sharing, deadline: float
+    ) -> None:
+        """`deadline` is in seconds, for one batch."""
+        self._connection = connection
+        self._sharing = sharing
+        self._deadline = deadline
+
+    @abc.abstractmethod
+    def _exchange(
+        self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
+    ) -> sampling_pb2.SampleTokensResponse:
+        """Sends one message and returns its reply; raises TokendrawError."""
+
+    def _answer(self, batch: Batch) -> SampleResult:
         deadline = Deadline(self._deadline)
-        return _sample_batch(
-            batch,
-            self._sharing,
-            self._connection.link(deadline).info.max_message_bytes,
+        message_bytes = self._connection.link(deadline).info.max_message_bytes
+        return converse(
+            sample_batch(batch, self._sharing, message_bytes),
             lambda request: self._exchange(request, deadline),
         )
-
-
-def _sample_batch(
-    batch: Batch, sharing: Sharing, message_bytes: int, exchange: Exchange
-) -> SampleResult:
-    """Sends the batch with `exchange`, and what has to follow it.
-
-    Rows that follow go in messages of `message_bytes` at most.
-
-    Raises:
-        TokendrawError: `exchange` did.
-        TypeError, ValueError: the batch makes no sense.
-    """
-    kind = check_logits(batch.logits, batch.data_type)
-    request = batch.request()
-    if batch.candidates is None:
-        return _sample_whole(batch.logits, kind, request, sharing, exchange)
-    set_shape(request.logits, batch.logits, logits_pb2.DATA_TYPE_F32)
-    request.logits.candidates.CopyFrom(
-        reduce_rows(batch.logits, batch.candidates, batch.data_type)
-    )
-    response = exchange(request)
-    again = [
-        error.row
-        for error in response.row_errors
-        if error.code == sampling_pb2.ROW_ERROR_CODE_NEED_FULL_ROW
-    ]
-    if not again:
-        return SampleResult(response, 'candidates')
-    specs = list(request.rows)
-    if not specs:
-        specs = [sampling_pb2.RowSpec() for _ in batch.logits]
-    counts = [max(1, spec.sample_count) for spec in specs]
-    answers = split(response, counts)
-    # Half of a message is left to what rows have beside their logits.
-    most = message_bytes // 2 // batch.logits[0].nbytes
-    size = min(max(1, most), _MOST_ROWS)
-    for start in range(0, len(again), size):
-        rows = again[start : start + size]
-        request.ClearField('rows')
-        for row in rows:
-            request.rows.add().CopyFrom(specs[row])
-            request.rows[-1].seed = response.seeds[row]
-        whole = _sample_whole(
-            batch.logits[rows], kind, request, sharing, exchange
-        )
-        full = split(whole.response, [counts[row] for row in rows])
-        for row, answer in zip(rows, full, strict=True):
-            answers[row] = answer
-    return SampleResult(join(answers, response), 'candidates', tuple(again))
-
-
-def _sample_whole(
-    logits: npt.NDArray[Any],
-    kind: logits_pb2.DataType,
-    request: sampling_pb2.SampleTokensRequest,
-    sharing: Sharing,
-    exchange: Exchange,
-) -> SampleResult:
-    payload = sharing.place(logits, kind, request.logits)
-    try:
-        return SampleResult(exchange(request), payload)
-    except TokendrawError as error:
-        if payload == 'inline' or not is_refusal(error):
-            raise
-    # Another server has taken the address.
-    sharing.forget()
-    payload = sharing.place(logits, kind, request.logits)
-    return SampleResult(exchange(request), payload)

@@ -8,7 +8,7 @@ import grpc
 import numpy as np
 import numpy.typing as npt
 
-from tokendraw.batch import Exchange
+from tokendraw.conversation import Conversation
 from tokendraw.errors import TokendrawError
 from tokendraw.result import Payload
 from tokendraw.row_buffer import RowBuffer
@@ -35,8 +35,7 @@ class Sharing:
         self,
         nbytes: int,
         info: sampling_pb2.GetServerInfoResponse,
-        exchange: Exchange,
-    ) -> RowBuffer:
+    ) -> Conversation[RowBuffer]:
         """A file of the directory, or ordinary memory if there is none.
 
         Raises:
@@ -46,7 +45,7 @@ class Sharing:
         with self._lock:
             directory = self._directory
         if directory is None:
-            directory = self._prove(info, exchange)
+            directory = yield from self._prove(info)
             with self._lock:
                 self._directory = directory
         if not directory:
@@ -58,8 +57,8 @@ class Sharing:
         return buffer
 
     def _prove(
-        self, info: sampling_pb2.GetServerInfoResponse, exchange: Exchange
-    ) -> str:
+        self, info: sampling_pb2.GetServerInfoResponse
+    ) -> Conversation[str]:
         """The directory, if the server answers for a file left there."""
         directory = self._shm_dir or info.shared_memory_dir
         if not info.shared_memory or not directory:
@@ -77,7 +76,7 @@ class Sharing:
             shared_memory=proof.reference(),
         )
         try:
-            exchange(sampling_pb2.SampleTokensRequest(logits=logits))
+            yield sampling_pb2.SampleTokensRequest(logits=logits)
         except TokendrawError as error:
             if not is_refusal(error):
                 raise

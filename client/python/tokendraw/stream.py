@@ -10,12 +10,12 @@ from tokendraw import errors
 from tokendraw.connection import Connection
 from tokendraw.errors import TokendrawError
 from tokendraw.retry import Deadline, retried
-from tokendraw.sampler import Sampler
+from tokendraw.sampler import BlockingSampler
 from tokendraw.sharing import Sharing
 from tokendraw.v1 import sampling_pb2, sampling_pb2_grpc
 
 
-class SampleStream(Sampler):
+class SampleStream(BlockingSampler):
     """A stream that outlives its servers. For one thread at a time.
 
     When the server goes away, the message that it has not answered is sent to
@@ -42,7 +42,7 @@ class SampleStream(Sampler):
             self._call = None
 
     # A message that the server refuses is an error of this step alone.
-    step = Sampler._sample
+    step = BlockingSampler._sample
 
     def _exchange(
         self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
@@ -102,11 +102,7 @@ class _Call:
         try:
             for response in self._call:
                 self._replies.put(response)
-            end = TokendrawError(
-                grpc.StatusCode.UNAVAILABLE,
-                f'the server ended the stream ({self._address})',
-                retry_after=0.0,
-            )
+            end = errors.of_end(self._address)
         except grpc.RpcError as error:
             end = errors.of_call(error, self._address)
         self._replies.put(end)
@@ -119,10 +115,7 @@ class _Call:
         try:
             reply = self._replies.get(timeout=deadline.left())
         except queue.Empty:
-            raise TokendrawError(
-                grpc.StatusCode.DEADLINE_EXCEEDED,
-                f'the deadline passed before the reply ({self._address})',
-            ) from None
+            raise errors.of_late(self._address) from None
         if isinstance(reply, TokendrawError):
             raise reply
         return reply
