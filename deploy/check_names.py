@@ -111,22 +111,17 @@ def _exported() -> set[str]:
                 BUILD / 'tokendrawd',
                 f'--listen={address}',
                 '--metrics_listen=127.0.0.1:0',
+                '--log_format=json',
             ],
             stderr=subprocess.PIPE,
             text=True,
         )
         with server:
             try:
-                said = ''
-                for line in server.stderr:
-                    said += line
-                    found = re.search(
-                        r'metrics on (?:http://)?([\w.]+:\d+)', said
-                    )
-                    if found:
-                        break
-                else:
-                    raise RuntimeError(f'no metrics: {said.strip()}')
+                said = server.stderr.readline()
+                if not said:
+                    raise RuntimeError('it ended')
+                metrics = json.loads(said)['metrics']
                 for rows in ('[0, 3, 1]', '[null, null]'):
                     subprocess.run(
                         [
@@ -141,7 +136,7 @@ def _exported() -> set[str]:
                         capture_output=True,
                     )
                 with urllib.request.urlopen(
-                    f'http://{found[1]}/metrics'
+                    f'http://{metrics}/metrics'
                 ) as page:
                     text = page.read().decode()
             finally:

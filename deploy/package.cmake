@@ -19,7 +19,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/tokendraw DESTINATION share/tokend
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tokendraw)
 set(CPACK_PACKAGE_FILE_NAME tokendraw)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};tokendraw;debian;/")
@@ -27,10 +27,8 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "tokendraw maintainers <maintainers@tokendraw.example>")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-    "gRPC service that turns logits into tokens
- The same request gives the same token, on any replica, any CPU, in any batch.
- .
- Holds the server tokendrawd, its systemd unit and the command tokendraw.")
+    "A gRPC service: the same request gives the same token, on any replica, any CPU, in any batch.
+The server tokendrawd, its systemd unit and the command tokendraw.")
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)

@@ -17,7 +17,8 @@ func load(path string) error {
 	}
 	plugins.RegisterDefaultPlugins()
 	var loaded dashboard.Dashboard
-	if err := loaded.UnmarshalJSONStrict(text); err != nil {
+	// Where all is well it returns an empty list, which is not nil.
+	if err := loaded.UnmarshalJSONStrict(text); err != nil && err.Error() != "" {
 		return err
 	}
 	return loaded.Validate()
