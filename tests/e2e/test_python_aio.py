@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib import metadata
 import inspect
 import pathlib
 import signal
@@ -93,7 +94,7 @@ def test_replies_are_those_of_the_blocking_client(
     own = {'seeds': range(24), 'positions': range(24), 'step': 5}
     with tokendraw.Client(server.address, shm_dir=str(shm_dir)) as client:
         wanted = client.sample(rows, _PARAMS, **own).response
-        cut = client.sample(rows, _PARAMS, candidates=2000, **own)
+        cut = client.sample(rows, _PARAMS, candidates=20, **own)
     assert cut.full_rows
 
     async def run() -> None:
@@ -114,7 +115,7 @@ def test_replies_are_those_of_the_blocking_client(
                     result = await call(logits, _PARAMS, **own)
                     assert result.response == wanted
                     assert result.payload == payload
-                assert cut == await call(rows, _PARAMS, candidates=2000, **own)
+                assert cut == await call(rows, _PARAMS, candidates=20, **own)
         assert buffer.closed
         assert not list(shm_dir.iterdir())
 
@@ -124,16 +125,14 @@ def test_replies_are_those_of_the_blocking_client(
 def test_info_and_validate_say_what_the_server_says(server: Server) -> None:
     bad = [Params(top_p=0.5), Params(top_p=0), Params(dry_breaker_ids=[9])]
     with tokendraw.Client(server.address) as client:
-        info = client.info()
         wanted = client.validate(bad, vocab_size=9)
     assert len(wanted) == 2
 
     async def run() -> None:
         async with tokendraw.aio.Client(server.address) as client:
-            told = await client.info()
-            assert told.uptime_ms >= info.uptime_ms
-            told.uptime_ms = info.uptime_ms
-            assert told == info
+            info = await client.info()
+            assert info.max_message_bytes == 64 << 20
+            assert info.version == metadata.version('tokendraw')
             assert await client.validate(bad, vocab_size=9) == wanted
             assert await client.validate(bad[0]) == []
 
@@ -324,6 +323,7 @@ def test_a_cancelled_task_is_cancelled_and_a_closed_client_is_an_error(
                 await task
             task = asyncio.create_task(call(_ROW))
             await asyncio.sleep(0)
+            assert not task.done()
             await client.close()
             error = await _fault(task)
             assert error.code is _CODE.CANCELLED

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator
 import contextlib
 from typing import Any
-import weakref
 
 import grpc
 
@@ -26,15 +25,16 @@ class Connection:
         self._link: Link[grpc.aio.Channel] | None = None
         # See tokendraw.connection.
         self._question = _channel(address, GRPC_MESSAGE_BYTES)
-        # The end of an asyncio channel does not end them.
-        self._streams: weakref.WeakSet[grpc.aio.StreamStreamCall] = (
-            weakref.WeakSet()
-        )
+        # Tasks that gRPC lets wait. It does not wake each one itself when their
+        # channel is closed.
+        self._waiting: set[asyncio.Task[Any]] = set()
+        self._closed = False
 
     async def close(self) -> None:
         """Ends all calls; they fail with CANCELLED."""
-        for stream in self._streams:
-            stream.cancel()
+        self._closed = True
+        for task in self._waiting:
+            task.cancel()
         await self._question.close()
         if self._link:
             await self._link.channel.close()
@@ -51,7 +51,7 @@ class Connection:
         if self._link:
             return self._link
         stub = sampling_pb2_grpc.SamplingServiceStub(self._question)
-        with as_tokendraw_error(self.address):
+        with self.waiting():
             info = await stub.GetServerInfo(
                 sampling_pb2.GetServerInfoRequest(),
                 timeout=deadline.left(),
@@ -72,45 +72,33 @@ class Connection:
 
         async def attempt() -> Any:
             link = await self.link(deadline)
-            with as_tokendraw_error(self.address):
+            with self.waiting():
                 return await getattr(link.stub, method)(
                     request, timeout=deadline.left(), wait_for_ready=True
                 )
 
         return await retried_async(attempt, deadline)
 
-    async def open_stream(
-        self, deadline: Deadline
-    ) -> grpc.aio.StreamStreamCall:
-        """A call of StreamSampleTokens, which may not have reached a server.
-
-        Raises:
-            TokendrawError: the server did not tell its limits.
-        """
-        link = await self.link(deadline)
-        stream = link.stub.StreamSampleTokens(wait_for_ready=True)
-        self._streams.add(stream)
-        return stream
-
-
-@contextlib.contextmanager
-def as_tokendraw_error(address: str) -> Iterator[None]:
-    """What gRPC raises for the end of a call, as our own error.
-
-    That includes the cancellation of a call by the end of its channel, but
-    not that of the task.
-    """
-    try:
-        yield
-    except grpc.RpcError as error:
-        raise errors.of_call(error, address) from error
-    except asyncio.CancelledError:
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Around what waits for gRPC: raises TokendrawError in place of its."""
         task = asyncio.current_task()
-        if not task or task.cancelling():
-            raise
-        raise TokendrawError(
-            grpc.StatusCode.CANCELLED, f'the client was closed ({address})'
-        ) from None
+        assert task, 'a call is made by a task'
+        self._waiting.add(task)
+        try:
+            yield
+        except grpc.RpcError as error:
+            raise errors.of_call(error, self.address) from error
+        except asyncio.CancelledError:
+            # By close(), or by whoever else cancels the task.
+            if not self._closed or task.uncancel() > 0:
+                raise
+            raise TokendrawError(
+                grpc.StatusCode.CANCELLED,
+                f'the client was closed ({self.address})',
+            ) from None
+        finally:
+            self._waiting.discard(task)
 
 
 def _channel(address: str, message_bytes: int) -> grpc.aio.Channel:

@@ -6,12 +6,12 @@ from typing import Self
 import grpc
 
 from tokendraw import errors
-from tokendraw.aio.connection import Connection, as_tokendraw_error
+from tokendraw.aio.connection import Connection
 from tokendraw.aio.sampler import AsyncSampler
 from tokendraw.errors import TokendrawError
 from tokendraw.retry import Deadline, retried_async
 from tokendraw.sharing import Sharing
-from tokendraw.v1 import sampling_pb2
+from tokendraw.v1 import sampling_pb2, sampling_pb2_grpc
 
 
 class SampleStream(AsyncSampler):
@@ -55,10 +55,8 @@ class SampleStream(AsyncSampler):
     ) -> sampling_pb2.SampleTokensResponse:
         call = self._call
         if not call:
-            call = _Call(
-                await self._connection.open_stream(deadline),
-                self._connection.address,
-            )
+            link = await self._connection.link(deadline)
+            call = _Call(link.stub, self._connection)
         # Whatever happens before the reply, nobody must take it for the next.
         self._call = None
         try:
@@ -80,9 +78,13 @@ class SampleStream(AsyncSampler):
 class _Call:
     """One gRPC stream to one server."""
 
-    def __init__(self, call: grpc.aio.StreamStreamCall, address: str) -> None:
-        self._call = call
-        self._address = address
+    def __init__(
+        self,
+        stub: sampling_pb2_grpc.SamplingServiceStub,
+        connection: Connection,
+    ) -> None:
+        self._connection = connection
+        self._call = stub.StreamSampleTokens(wait_for_ready=True)
 
     async def exchange(
         self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
@@ -90,13 +92,13 @@ class _Call:
         """Raises TokendrawError if the stream ends, or the deadline passes."""
         try:
             async with asyncio.timeout(deadline.left()):
-                with as_tokendraw_error(self._address):
+                with self._connection.waiting():
                     await self._write(request)
                     response = await self._call.read()
         except TimeoutError:
-            raise errors.of_late(self._address) from None
+            raise errors.of_late(self._connection.address) from None
         if response is grpc.aio.EOF:
-            raise errors.of_end(self._address)
+            raise errors.of_end(self._connection.address)
         reply: sampling_pb2.SampleTokensResponse = response
         return reply
 
@@ -108,14 +110,14 @@ class _Call:
         except grpc.aio.AioRpcError as error:
             # So gRPC calls an end while it writes, whatever the status is.
             if error.code() is grpc.StatusCode.INTERNAL:
-                raise errors.of_end(self._address) from error
+                raise errors.of_end(self._connection.address) from error
             raise
 
     async def finish(self, timeout: float) -> None:
         """Says that no message follows, and waits for the server's status."""
         try:
             async with asyncio.timeout(timeout):
-                with as_tokendraw_error(self._address):
+                with self._connection.waiting():
                     await self._call.done_writing()
                     await self._call.code()
         except (TimeoutError, TokendrawError):
