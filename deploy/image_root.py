@@ -199,7 +199,7 @@ def use(image: Stage) -> None:
         image.read_only(script), check=False, capture_output=True, text=True
     )
     print(done.stdout, done.stderr, sep='')
-    if done.returncode != 0 or '"token_ids": [1]' not in done.stdout:
+    if done.returncode != 0 or '"token_ids":[1]' not in done.stdout:
         raise RuntimeError('the image does not do what it should')
 
 
