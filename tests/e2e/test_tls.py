@@ -65,7 +65,7 @@ def _start(
         f'--tls_cert={cert}',
         f'--tls_key={key}',
         *flags,
-        listen=('localhost:0',),
+        listen=('127.0.0.1:0',),
     )
 
 
