@@ -27,7 +27,8 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "tokendraw maintainers <maintainers@tokendraw.example>")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-    "A gRPC service: the same request gives the same token, on any replica, any CPU, in any batch.
+    "A gRPC service: the same request gives the same token, on any replica,
+any CPU, in any batch.
 The server tokendrawd, its systemd unit and the command tokendraw.")
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
