@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import grpc
 import pytest
@@ -174,9 +175,13 @@ def test_a_server_that_is_away_or_full_is_asked_again(
 
 @pytest.mark.parametrize('language', _COMMANDS)
 def test_what_the_server_refuses_is_said(language: str) -> None:
+    _build(language)
     refused = Response(error={'code': 3, 'message': 'such a row'})
     with FakeService(lambda *_: refused) as service:
+        start = time.monotonic()
         done = _run(language, service.address)
+    # At once, not when the deadline of the stream ends it.
+    assert time.monotonic() - start < 30
     assert done.returncode != 0
     assert not done.stdout
     assert 'such a row' in done.stderr

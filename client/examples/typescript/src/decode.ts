@@ -131,15 +131,18 @@ async function main([address, path]: string[]): Promise<void> {
     'grpc.max_receive_message_length': Number(info.maxMessageBytes),
   });
   const stream = new Stream(client.streamSampleTokens({deadline}));
-  const output: number[] = [];
-  while (output.length < STEPS) {
-    const reply = await stream.step(request(rows, output));
-    if (reply.rowErrors[0]) throw new Error(reply.rowErrors[0].message);
-    output.push(...reply.tokenIds);
+  try {
+    const output: number[] = [];
+    while (output.length < STEPS) {
+      const reply = await stream.step(request(rows, output));
+      if (reply.rowErrors[0]) throw new Error(reply.rowErrors[0].message);
+      output.push(...reply.tokenIds);
+    }
+    console.log(output.join(' '));
+  } finally {
+    stream.close();
+    client.close();
   }
-  console.log(output.join(' '));
-  stream.close();
-  client.close();
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
