@@ -106,6 +106,17 @@ absl::StatusOr<v1::GetServerInfoResponse> Client::GetServerInfo() {
   return Call(*endpoints_, &v1::SamplingService::Stub::GetServerInfo, v1::GetServerInfoRequest());
 }
 
+absl::StatusOr<bool> Client::CheckHealth(const std::string& service) {
+  const Deadline deadline(endpoints_->options().deadline);
+  Retry retry(endpoints_->options(), deadline);
+  for (std::size_t turn = endpoints_->NextTurn();; ++turn) {
+    const absl::StatusOr<bool> serves = endpoints_->At(turn).Serves(service, deadline);
+    absl::Status status = serves.status();
+    if (serves.ok()) return serves;
+    if (!retry.Again(endpoints_->At(turn + 1), status)) return status;
+  }
+}
+
 std::unique_ptr<SampleStream> Client::OpenStream() {
   return std::make_unique<SampleStream>(endpoints_);
 }

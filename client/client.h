@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "client/options.h"
@@ -71,6 +72,10 @@ class Client {
 
   // Versions and limits of the server whose turn it is.
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo();
+
+  // Whether the server whose turn it is serves `service`, by the standard health protocol: from its
+  // start until it drains. The empty name is its process. NOT_FOUND for another name.
+  absl::StatusOr<bool> CheckHealth(const std::string& service = "tokendraw.v1.SamplingService");
 
   // A stream for one thread's decode loop. It may outlive the client.
   std::unique_ptr<SampleStream> OpenStream();

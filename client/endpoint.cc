@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/status.h"
 #include "client/unix_socket.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 
 namespace tokendraw {
 namespace {
@@ -119,6 +120,21 @@ void Endpoint::Wait(std::chrono::nanoseconds pause) {
        (was_up || state != GRPC_CHANNEL_READY) && channel->WaitForStateChange(state, end);
        state = channel->GetState(true)) {
   }
+}
+
+absl::StatusOr<bool> Endpoint::Serves(const std::string& service, const Deadline& deadline) const {
+  const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = NewChannel(kGrpcReceiveBytes);
+  if (!channel.ok()) return channel.status();
+  grpc::ClientContext context;
+  context.set_deadline(deadline.ForGrpc());
+  identity_->Authorize(context);
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(service);
+  grpc::health::v1::HealthCheckResponse response;
+  const auto stub = grpc::health::v1::Health::NewStub(*channel);
+  const absl::Status status = EndOf(context, stub->Check(&context, request, &response));
+  if (!status.ok()) return status;
+  return response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
 }
 
 Endpoints::Endpoints(const ClientOptions& options, std::shared_ptr<const Identity> identity)

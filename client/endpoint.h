@@ -30,6 +30,9 @@ class Endpoint {
   // Errors: those of GetServerInfo, save UNIMPLEMENTED, which means gRPC's own limits.
   absl::StatusOr<std::shared_ptr<Connection>> Connect(const Deadline& deadline);
 
+  // Client::CheckHealth. Needs no connection: a server that drains gives none.
+  absl::StatusOr<bool> Serves(const std::string& service, const Deadline& deadline) const;
+
   // Waits for `pause`, or less if the server comes up meanwhile. Not a sleep for a port: gRPC reads
   // its sockets while a thread waits for them, and otherwise every 5 s, too late for a new
   // connection.

@@ -10,7 +10,7 @@
 namespace tokendraw::cli {
 namespace {
 
-const Command* const kCommands[] = {&kSample, &kExplain, &kValidate, &kInfo, &kLoad};
+const Command* const kCommands[] = {&kSample, &kExplain, &kValidate, &kInfo, &kHealth, &kLoad};
 
 std::string OverallHelp() {
   std::string help = "Draws tokens from logits rows, on a tokendraw server.\n\nUsage:\n";
@@ -69,7 +69,7 @@ std::vector<Flag> ConnectionFlags() {
           {"token_file", "FILE", "", "none", "File with the token that the servers want."}};
 }
 
-absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments) {
+absl::StatusOr<ClientOptions> ConnectionOptions(const Arguments& arguments) {
   ClientOptions options;
   const char* const variable = std::getenv("TOKENDRAW_SERVER");
   if (arguments.Has("server")) {
@@ -95,7 +95,13 @@ absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments
     }
     options.deadline = std::chrono::milliseconds(*ms);
   }
-  absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(options);
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments) {
+  const absl::StatusOr<ClientOptions> options = ConnectionOptions(arguments);
+  if (!options.ok()) return options.status();
+  absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(*options);
   if (client.ok()) return client;
   return absl::InvalidArgumentError(
       absl::StrCat("--server: ", std::string(client.status().message())));

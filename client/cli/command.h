@@ -35,11 +35,12 @@ struct Command {
   int (*run)(const Arguments& arguments, const Streams& streams);
 };
 
-// sample, explain, validate, info, load.
+// sample, explain, validate, info, health, load.
 extern const Command kSample;
 extern const Command kExplain;
 extern const Command kValidate;
 extern const Command kInfo;
+extern const Command kHealth;
 extern const Command kLoad;
 
 // Runs the subcommand that `words` (without the program's name) begins with.
@@ -48,7 +49,10 @@ int Run(const std::vector<std::string>& words, const Streams& streams);
 // --server, --deadline_ms, those of TLS, and --token_file.
 std::vector<Flag> ConnectionFlags();
 
-// A client from those, or from TOKENDRAW_SERVER. INVALID_ARGUMENT naming the flag.
+// What those, or TOKENDRAW_SERVER, say. INVALID_ARGUMENT naming the flag.
+absl::StatusOr<ClientOptions> ConnectionOptions(const Arguments& arguments);
+
+// A client from them. INVALID_ARGUMENT naming the flag.
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments);
 
 // Whether a switch is on. INVALID_ARGUMENT naming the flag, if its value is neither true nor false.

@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -121,9 +122,9 @@ class Bench:
             else:
                 command += [listen, str(threads)]
             line = self._stack.enter_context(_serving(command))
-            self._addresses[key] = (
-                line.split()[-1] if ':0' in listen else listen
-            )
+            serving = re.search(r'serving on (\S+)', line)
+            assert serving, line
+            self._addresses[key] = serving[1] if ':0' in listen else listen
         return self._addresses[key]
 
     def worker(self, way: Way) -> Worker:

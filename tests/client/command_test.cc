@@ -27,7 +27,7 @@ TEST(CommandTest, HelpListsEveryParameter) {
   EXPECT_THAT(help.out, HasSubstr("--typical_p NUMBER  (0.0, 1.0]  (default: 1.0"));
   const Finished overall = RunProgram({TOKENDRAW, "--help"});
   EXPECT_EQ(overall.exit_code, 0);
-  for (const char* command : {"sample", "validate", "info"}) {
+  for (const char* command : {"sample", "explain", "validate", "info", "health", "load"}) {
     EXPECT_THAT(overall.out, HasSubstr(std::string("tokendraw ") + command));
   }
 }
@@ -55,6 +55,8 @@ TEST(CommandTest, BadUsageIsTwoAndNamesTheFlag) {
       {{"sample", "--position", "9223372036854775808"}, "--position: "},
       {{"validate", "file"}, "validate takes flags alone"},
       {{"validate", "--vocab_size", "x"}, "--vocab_size: "},
+      {{"health", "name"}, "health takes flags alone"},
+      {{"health", "--server", "nowhere"}, "must be unix:PATH or HOST:PORT"},
       {{"info", "--top_k=1"}, "unknown flag --top_k"},
   };
   for (const Case& c : cases) {

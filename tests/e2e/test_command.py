@@ -3,15 +3,18 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import numpy as np
 import pytest
 
 from client import Client
+from conftest import StartServer
 from harness import COMMAND
 from harness import PATIENCE_S
 from harness import Server
+from harness import wait_until
 import oracle
 from protos import ROOT
 from requests_of import BF16
@@ -178,6 +181,38 @@ def test_info(server: Server) -> None:
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in info.items()
     }
+
+
+def test_health_is_for_probes(
+    start_server: StartServer, tmp_path: pathlib.Path
+) -> None:
+    tokens = tmp_path / 'tokens'
+    tokens.write_text('a-token-that-no-probe-has\n')
+    flags = ('--token_file', str(tokens), '--drain_delay_ms', '3000')
+    server = start_server(*flags)
+    healthy = f'{server.address}  SERVING\n'
+    assert _run('health', server=server) == (_OK, healthy, '')
+
+    nobody = f'unix:{tmp_path}/nobody'
+    both = ('--server', nobody, '--server', server.address)
+    code, out, err = _run('health', *both)
+    assert (code, nobody in err) == (_FAILED, True)
+    assert [line.split()[1] for line in out.splitlines()] == [
+        'UNAVAILABLE',
+        'SERVING',
+    ]
+    code, out, err = _run('health', '--service', 'other', server=server)
+    assert (code, err.partition(':')[0]) == (_FAILED, 'NOT_FOUND')
+
+    server.signal(signal.SIGTERM)
+    wait_until('it drains', lambda: _run('health', server=server)[0] != _OK)
+    code, out, err = _run('health', server=server)
+    assert (code, out, err) == (
+        _FAILED,
+        f'{server.address}  NOT_SERVING\n',
+        '',
+    )
+    assert _run('health', '--service=', server=server) == (_OK, healthy, '')
 
 
 def test_a_refused_call_exits_1(server: Server) -> None:
