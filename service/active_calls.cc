@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/time/clock.h"
-
 namespace tokendraw {
 
 ActiveCalls::ActiveCalls(absl::Duration write_timeout, Metrics& metrics)
@@ -64,7 +62,7 @@ void ActiveCalls::WatchForStalls() {
   const auto period = absl::ToChronoMilliseconds(std::min(write_timeout_ / 4, absl::Seconds(1)));
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, period, [this] { return stopping_; })) {
-    const absl::Time before = absl::Now() - write_timeout_;
+    const auto before = Clock::now() - absl::ToChronoNanoseconds(write_timeout_);
     for (ActiveStream* stream : streams_) {
       if (!stream->StalledSince(before)) continue;
       metrics_.streams_stalled++;

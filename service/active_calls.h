@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "absl/time/time.h"
+#include "service/clock.h"
 #include "service/metrics.h"
 
 namespace tokendraw {
@@ -21,7 +22,7 @@ class ActiveStream {
   // Takes no more messages; ends when those in flight are answered.
   virtual void Drain() = 0;
   // Whether a reply has been waiting for its client since `before`. False once cancelled.
-  virtual bool StalledSince(absl::Time before) = 0;
+  virtual bool StalledSince(Clock::time_point before) = 0;
   virtual void Cancel() = 0;
 };
 

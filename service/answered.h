@@ -5,7 +5,7 @@
 #include <grpcpp/server_context.h>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
+#include "service/clock.h"
 #include "service/log.h"
 #include "service/metrics.h"
 
@@ -17,7 +17,7 @@ class Answered {
   Answered(Metrics& metrics, Log& log) : metrics_(metrics), log_(log) {}
 
   // `request` came at `begun`; its rpc and duration are filled in here.
-  void Add(Rpc rpc, absl::Time begun, const absl::Status& status, LoggedRequest request,
+  void Add(Rpc rpc, Clock::time_point begun, const absl::Status& status, LoggedRequest request,
            const grpc::ServerContextBase& context);
 
  private:

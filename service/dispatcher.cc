@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "service/explain.h"
 #include "service/sample_job.h"
 
@@ -51,7 +50,7 @@ void Dispatcher::Dispatch(Message message, RowWorker* here) {
   }
   if (request.timeout_ms() > 0) {
     message.deadline =
-        std::min(message.deadline, absl::Now() + absl::Milliseconds(request.timeout_ms()));
+        std::min(message.deadline, Clock::now() + std::chrono::milliseconds(request.timeout_ms()));
   }
   const auto rows = static_cast<int64_t>(batch->rows.size());
   absl::StatusOr<QueueBudget::Share> share = budget_.Take(message.request->size(), rows);

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
+#include "service/clock.h"
 #include "service/convert.h"
 #include "service/metrics.h"
 #include "service/options.h"
@@ -21,7 +21,7 @@ struct Message {
   const ReceivedRequest* request = nullptr;
   v1::SampleTokensResponse* response = nullptr;
   // The call's own; the request's timeout_ms may end it earlier.
-  absl::Time deadline = absl::InfiniteFuture();
+  Clock::time_point deadline = Clock::time_point::max();
   // Whether the call has ended. Asked on any thread.
   std::function<bool()> cancelled;
   // Called once: with OK when `response` is filled. On the caller's thread, before Dispatch

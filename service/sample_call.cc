@@ -3,10 +3,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "service/status.h"
 
 namespace tokendraw {
+namespace {
+
+// gRPC tells the deadline on the clock that can be set, which is right at this moment alone.
+Clock::time_point DeadlineOf(const grpc::ServerContext& context) {
+  return Clock::now() + (context.deadline() - std::chrono::system_clock::now());
+}
+
+}  // namespace
 
 void SampleCall::Await(const HotCalls& hot) {
   auto* call = new SampleCall(hot);
@@ -21,7 +28,7 @@ void SampleCall::OnCalled(bool ok) {
     return;
   }
   Await(hot_);
-  begun_ = absl::Now();
+  begun_ = Clock::now();
   is_active_ = hot_.calls.BeginUnary();
   if (!is_active_) return Answer(absl::UnavailableError(kDraining));
   if (hot_.token_file != nullptr) {
@@ -30,7 +37,7 @@ void SampleCall::OnCalled(bool ok) {
   if (absl::Status read = request_.Read(std::move(bytes_)); !read.ok()) return Answer(read);
   hot_.dispatcher.Dispatch({.request = &request_,
                             .response = &response_,
-                            .deadline = absl::FromChrono(context_.deadline()),
+                            .deadline = DeadlineOf(context_),
                             .cancelled = [this] { return cancelled_.load(); },
                             .done = [this](const absl::Status& status) { Answer(status); }},
                            hot_.queue.WorkerFor(nullptr));  // all such calls are one caller

@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "absl/time/time.h"
+#include "service/clock.h"
 #include "service/hot_calls.h"
 #include "service/received_request.h"
 
@@ -33,7 +33,7 @@ class SampleCall {
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};
   ReceivedRequest request_;
   v1::SampleTokensResponse response_;
-  absl::Time begun_;
+  Clock::time_point begun_;
   bool is_active_ = false;
   std::atomic<bool> cancelled_ = false;
   std::atomic<int> ends_left_ = 3;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "service/respond.h"
 
 namespace tokendraw {
@@ -11,7 +10,7 @@ namespace tokendraw {
 SampleJob::SampleJob(SampleJobContext context, Batch batch, QueueBudget::Share share)
     : context_(std::move(context)),
       batch_(std::move(batch)),
-      queued_(absl::Now()),
+      queued_(Clock::now()),
       share_(std::move(share)),
       results_(batch_.rows.size()) {}
 
@@ -28,19 +27,19 @@ bool SampleJob::IsSmall() const {
 }
 
 bool SampleJob::Wanted() {
-  const absl::Time now = absl::Now();
   if (!std::exchange(started_, true)) {
-    context_.metrics->queue_wait_ns += absl::ToInt64Nanoseconds(now - queued_);
-    context_.metrics->queue_wait_seconds.Observe(absl::ToDoubleSeconds(now - queued_));
+    const absl::Duration waited = Since(queued_);
+    context_.metrics->queue_wait_ns += absl::ToInt64Nanoseconds(waited);
+    context_.metrics->queue_wait_seconds.Observe(absl::ToDoubleSeconds(waited));
   }
-  expired_ = now >= context_.deadline;
+  expired_ = Clock::now() >= context_.deadline;
   return !expired_ && !context_.cancelled();
 }
 
 void SampleJob::ComputeRow(int32_t row, RowWorker& worker) {
-  const absl::Time start = absl::Now();
+  const Clock::time_point start = Clock::now();
   Sample(row, worker);
-  const absl::Duration taken = absl::Now() - start;
+  const absl::Duration taken = Since(start);
   context_.metrics->compute_ns += absl::ToInt64Nanoseconds(taken);
   context_.metrics->row_compute_seconds.Observe(absl::ToDoubleSeconds(taken));
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
+#include "service/clock.h"
 #include "service/convert.h"
 #include "service/metrics.h"
 #include "service/queue_budget.h"
@@ -20,7 +20,7 @@ namespace tokendraw {
 // What a job needs beside its rows. See Message.
 struct SampleJobContext {
   v1::SampleTokensResponse* response;
-  absl::Time deadline;
+  Clock::time_point deadline;
   std::function<bool()> cancelled;
   std::function<void(const absl::Status&)> done;
   int64_t max_message_bytes;  // of the reply
@@ -46,7 +46,7 @@ class SampleJob final : public RowJob {
 
   const SampleJobContext context_;
   const Batch batch_;
-  const absl::Time queued_;
+  const Clock::time_point queued_;
   std::optional<QueueBudget::Share> share_;
   std::vector<sampling::RowResult> results_;
   bool started_ = false;

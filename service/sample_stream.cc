@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "service/status.h"
 
 namespace tokendraw {
@@ -24,7 +23,7 @@ void SampleStream::OnCalled(bool ok) {
   const std::lock_guard lock(mutex_);
   if (hot_.token_file != nullptr) refused_ = hot_.token_file->Check(context_);
   if (!refused_.ok()) {
-    hot_.answered.Add(Rpc::kStreamSampleTokens, absl::Now(), refused_, {}, context_);
+    hot_.answered.Add(Rpc::kStreamSampleTokens, Clock::now(), refused_, {}, context_);
   }
   Advance();
 }
@@ -38,7 +37,7 @@ void SampleStream::Advance() {
   if (!writing_ && !in_flight_.empty() && in_flight_.front()->answered) {
     writing_ = true;
     ++operations_;
-    write_started_ = absl::Now();
+    write_started_ = Clock::now();
     stream_.Write(in_flight_.front()->bytes, &written_);
   }
   const bool no_more = no_more_reads_ || broken_ || draining_ || !refused_.ok();
@@ -78,7 +77,7 @@ void SampleStream::OnRead(bool ok) {
 }
 
 void SampleStream::Dispatch(InFlight& message) {
-  message.begun = absl::Now();
+  message.begun = Clock::now();
   absl::Status read = message.request.Read(std::move(message.bytes));
   if (!read.ok()) return Answer(message, read);
   hot_.dispatcher.Dispatch(
@@ -144,7 +143,7 @@ void SampleStream::Drain() {
   Advance();
 }
 
-bool SampleStream::StalledSince(absl::Time before) {
+bool SampleStream::StalledSince(Clock::time_point before) {
   const std::lock_guard lock(mutex_);
   return writing_ && write_started_ <= before && !broken_;
 }

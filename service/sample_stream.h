@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
+#include "service/clock.h"
 #include "service/hot_calls.h"
 #include "service/received_request.h"
 
@@ -26,7 +26,7 @@ class SampleStream final : public ActiveStream {
   static void Await(const HotCalls& hot);
 
   void Drain() override;
-  bool StalledSince(absl::Time before) override;
+  bool StalledSince(Clock::time_point before) override;
   void Cancel() override;
 
  private:
@@ -35,7 +35,7 @@ class SampleStream final : public ActiveStream {
     grpc::ByteBuffer bytes;
     ReceivedRequest request;
     v1::SampleTokensResponse response;
-    absl::Time begun;
+    Clock::time_point begun;
     bool answered = false;
   };
 
@@ -64,7 +64,7 @@ class SampleStream final : public ActiveStream {
   int operations_ = 2;  // not ended; two are the call itself and the sending of its status
   bool reading_ = false;
   bool writing_ = false;
-  absl::Time write_started_;
+  Clock::time_point write_started_;
   bool no_more_reads_ = false;        // the client has sent its last message
   std::atomic<bool> broken_ = false;  // the call was cancelled or its peer is gone
   bool draining_ = false;

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "sampling/sampler.h"
 #include "service/convert.h"
 #include "service/status.h"
@@ -35,7 +34,7 @@ void Validate(const v1::ValidateParamsRequest& request, v1::ValidateParamsRespon
 
 grpc::Status SamplingServiceImpl::Answer(Rpc rpc, grpc::ServerContext* context,
                                          absl::FunctionRef<absl::Status()> handle) {
-  const absl::Time begun = absl::Now();
+  const Clock::time_point begun = Clock::now();
   absl::Status status;
   if (token_file_ != nullptr) status = token_file_->Check(*context);
   if (status.ok()) status = handle();
@@ -78,7 +77,7 @@ grpc::Status SamplingServiceImpl::GetServerInfo(grpc::ServerContext* context,
     response->set_shared_memory_dir(options_.shm_dir);
     response->set_threads(dispatcher_.threads());
     response->set_max_queued_rows(options_.max_queued_rows);
-    response->set_uptime_ms(absl::ToInt64Milliseconds(absl::Now() - started_));
+    response->set_uptime_ms(absl::ToInt64Milliseconds(Since(started_)));
     return absl::OkStatus();
   });
 }

@@ -3,9 +3,8 @@
 #define TOKENDRAW_SERVICE_SAMPLING_SERVICE_H_
 
 #include "absl/functional/function_ref.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "service/answered.h"
+#include "service/clock.h"
 #include "service/dispatcher.h"
 #include "service/hot_calls.h"
 #include "service/options.h"
@@ -37,7 +36,7 @@ class SamplingServiceImpl final : public HotCallService {
   Dispatcher& dispatcher_;
   Answered& answered_;
   TokenFile* const token_file_;
-  const absl::Time started_ = absl::Now();
+  const Clock::time_point started_ = Clock::now();
 };
 
 }  // namespace tokendraw

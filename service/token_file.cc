@@ -7,7 +7,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
 namespace tokendraw {
 namespace {
@@ -37,7 +36,7 @@ absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(const std::string& pa
 }
 
 absl::Status TokenFile::Read() {
-  looked_ = absl::Now();
+  looked_ = Clock::now();
   struct stat status;
   std::ifstream in(path_);
   if (!in || stat(path_.c_str(), &status) != 0) {
@@ -66,9 +65,9 @@ absl::Status TokenFile::Check(const grpc::ServerContextBase& context) {
 
 absl::Status TokenFile::CheckHeader(std::string_view authorization) {
   const std::lock_guard lock(mutex_);
-  if (absl::Now() - looked_ >= kBetweenLooks) {
+  if (Since(looked_) >= kBetweenLooks) {
     struct stat status;
-    looked_ = absl::Now();
+    looked_ = Clock::now();
     if (stat(path_.c_str(), &status) == 0 && !AreSame(status, file_)) (void)Read();
   }
   const bool is_bearer = authorization.substr(0, kScheme.size()) == kScheme;

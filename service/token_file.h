@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
+#include "service/clock.h"
 
 namespace tokendraw {
 
@@ -39,7 +39,7 @@ class TokenFile {
   std::mutex mutex_;  // guards what stands below
   std::vector<std::string> tokens_;
   struct stat file_ = {};  // that they are from
-  absl::Time looked_;
+  Clock::time_point looked_;
 };
 
 }  // namespace tokendraw

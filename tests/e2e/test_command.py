@@ -233,6 +233,26 @@ def test_no_server_exits_1_at_once(tmp_path: pathlib.Path) -> None:
     assert f'{tmp_path}/nobody' in err
 
 
+# Field case G19: at its start a worker may be ahead of its sidecar.
+def test_a_command_with_a_deadline_finds_a_server_that_starts_later(
+    start_server: StartServer, tmp_path: pathlib.Path
+) -> None:
+    address = f'unix:{tmp_path}/s'
+    args = ['sample', '--server', address, '--temperature', '0', '--json']
+    with subprocess.Popen(
+        [COMMAND, *args, '--deadline_ms', '60000'],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as ahead:
+        with pytest.raises(subprocess.TimeoutExpired):
+            ahead.communicate('[1, 3, 2]', timeout=1)
+        start_server(listen=(address,))
+        out, _ = ahead.communicate(timeout=PATIENCE_S)
+    assert ahead.returncode == _OK
+    assert json.loads(out)['token_ids'] == [1]
+
+
 @pytest.mark.parametrize(
     ('args', 'text'),
     [

@@ -49,6 +49,7 @@ def _last_words(server: Server) -> str:
     return server.stderr.splitlines()[-1]
 
 
+# Field cases G18, G19.
 def test_a_draining_server_says_not_serving_and_still_answers(
     start_server: StartServer,
 ) -> None:

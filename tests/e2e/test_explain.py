@@ -222,7 +222,8 @@ def test_the_page_steps_through_the_chain(
     page.press(Keys.ARROW_RIGHT)
     assert page.current() == 'draw'
     stages = [
-        'edits' if stage['filter'] == 'FILTER_UNSPECIFIED'
+        'edits'
+        if stage['filter'] == 'FILTER_UNSPECIFIED'
         else stage['filter'].removeprefix('FILTER_').lower()
         for stage in told['stages']
     ]
@@ -294,18 +295,14 @@ def test_texts_cannot_leave_the_page(
     vocab = tmp_path / 'vocab.json'
     vocab.write_text(json.dumps([hostile, '\u202e', '"']))
     path = tmp_path / 'row.html'
-    _explain(
-        server, '--vocab', str(vocab), '--html', str(path), stdin=_THREE
-    )
+    _explain(server, '--vocab', str(vocab), '--html', str(path), stdin=_THREE)
     page = _Page(browser, path)
     assert browser.title == 'tokendraw explain'
     assert hostile in browser.find_element(By.ID, 'tokens').text
     assert len(page.fates()) == 3
 
 
-def test_the_page_can_be_looked_at(
-    page: _Page, tmp_path: pathlib.Path
-) -> None:
+def test_the_page_can_be_looked_at(page: _Page, tmp_path: pathlib.Path) -> None:
     """Leaves a picture where TOKENDRAW_PICTURES says."""
     directory = pathlib.Path(os.environ.get('TOKENDRAW_PICTURES', tmp_path))
     page.steps()[3].click()

@@ -37,6 +37,7 @@ _both_kinds = pytest.mark.parametrize('kind', ['socket', 'port'])
 
 
 @_both_kinds
+# Field case G14.
 def test_a_second_server_on_one_address_ends_and_the_first_serves_on(
     start_server: StartServer, tmp_path: pathlib.Path, kind: str
 ) -> None:
@@ -68,6 +69,7 @@ def test_a_server_that_gets_only_some_of_its_addresses_takes_none(
 
 
 @_both_kinds
+# Field case G14.
 def test_a_server_starts_again_after_kill_9(
     start_server: StartServer, tmp_path: pathlib.Path, kind: str
 ) -> None:
@@ -90,6 +92,7 @@ def test_a_server_starts_again_after_an_orderly_end(
     assert _answers(start_server(listen=(first.address,)).address)
 
 
+# Field case G14.
 def test_a_socket_is_its_owners_alone(start_server: StartServer) -> None:
     server = start_server()
     assert _mode(server) == 0o600

@@ -45,6 +45,7 @@ def _rows(count: int, data_type: int, vocab: int = _VOCAB) -> Request:
         (110, F32, 66_851_840),  # the most that are under 64 MiB
     ],
 )
+# Field case G01.
 def test_rows_around_grpcs_own_limit_pass(
     server: Server, count: int, data_type: int, size: int
 ) -> None:
@@ -57,6 +58,7 @@ def test_rows_around_grpcs_own_limit_pass(
             assert list(stream.step(asked).token_ids) == list(range(count))
 
 
+# Field case G01.
 def test_a_message_above_the_cap_is_refused_and_the_connection_stays_up(
     server: Server,
 ) -> None:
@@ -84,6 +86,7 @@ def _everything(rows: int) -> Request:
     return asked
 
 
+# Field case G01.
 def test_a_reply_larger_than_grpcs_own_limit_passes(server: Server) -> None:
     with Client(server.address) as client:
         reply = client.sample(_everything(4))
@@ -183,6 +186,7 @@ def test_a_full_queue_names_the_limit(
         ),
     ],
 )
+# Field case G11.
 def test_a_wrong_length_names_both_numbers(
     server: Server, size: int, rows: int, text: str
 ) -> None:
@@ -197,6 +201,7 @@ def test_a_wrong_length_names_both_numbers(
 
 @pytest.mark.parametrize('temperature', [0.0, 1.0])
 @pytest.mark.parametrize('bits', [0x7FC00000, 0xFFFFFFFF, 0x7F800001])
+# Field case G11.
 def test_nan_bits_are_an_error_of_their_row_alone(
     server: Server, bits: int, temperature: float
 ) -> None:

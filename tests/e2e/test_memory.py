@@ -40,6 +40,7 @@ class _Peak(threading.Thread):
         self.join()
 
 
+# Field case G06.
 def test_200_calls_of_16_mib_stay_within_three_times_the_budget(
     start_server: StartServer,
 ) -> None:

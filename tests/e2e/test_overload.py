@@ -85,6 +85,7 @@ def _call_for(seconds: float, server: Server) -> tuple[int, int]:
     return calls, most
 
 
+# Field case G05.
 def test_streams_that_never_read_are_cancelled_and_cost_little(
     start_server: StartServer,
 ) -> None:
@@ -108,6 +109,7 @@ def test_streams_that_never_read_are_cancelled_and_cost_little(
         stream.client.channel.close()
 
 
+# Field case G05.
 def test_streams_that_never_read_do_not_slow_a_client_that_does(
     start_server: StartServer,
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_stream_that_reads_within_the_time_is_not_cancelled(
 
 
 @pytest.mark.parametrize('how', ['deadline', 'timeout_ms'])
+# Field case G08.
 def test_late_calls_are_not_computed(
     start_server: StartServer, how: str
 ) -> None:
@@ -199,6 +202,7 @@ def test_a_late_message_of_a_stream_is_told_so_in_band(
         assert list(stream.step(_SMALL).token_ids) == [1]
 
 
+# Field case G18.
 def test_health_answers_while_all_workers_are_busy(
     start_server: StartServer,
 ) -> None:
@@ -214,6 +218,7 @@ def test_health_answers_while_all_workers_are_busy(
         assert all(call.result().token_ids for call in calls)
 
 
+# Field case G20.
 def test_three_clients_in_a_closed_loop_see_no_error(
     start_server: StartServer,
 ) -> None:
@@ -223,6 +228,7 @@ def test_three_clients_in_a_closed_loop_see_no_error(
         assert min(run.result()[0] for run in runs) > 10
 
 
+# Field case G20.
 def test_400_clients_see_only_the_documented_refusal(
     start_server: StartServer,
 ) -> None:

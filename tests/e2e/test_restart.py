@@ -30,6 +30,7 @@ def _wait_for_calls(load: Load, more: int) -> None:
 
 
 @pytest.mark.parametrize('kind', ['socket', 'port'])
+# Field case G03.
 def test_a_second_server_takes_over_and_patient_clients_see_no_error(
     start_server: StartServer, tmp_path: pathlib.Path, kind: str
 ) -> None:
@@ -43,6 +44,7 @@ def test_a_second_server_takes_over_and_patient_clients_see_no_error(
     assert not load.faults, load.faults
 
 
+# Field case G04.
 def test_ten_restarts_under_load_are_not_seen_by_patient_clients(
     start_server: StartServer,
 ) -> None:
@@ -56,6 +58,7 @@ def test_ten_restarts_under_load_are_not_seen_by_patient_clients(
     assert not load.faults, load.faults
 
 
+# Field case G04.
 def test_ten_restarts_under_load_are_unavailable_and_nothing_else(
     start_server: StartServer,
 ) -> None:
@@ -70,6 +73,7 @@ def test_ten_restarts_under_load_are_unavailable_and_nothing_else(
     assert 'UNAVAILABLE' in load.faults and set(load.faults) <= allowed
 
 
+# Field case G04.
 def test_health_says_not_serving_before_the_listener_closes(
     start_server: StartServer,
 ) -> None:

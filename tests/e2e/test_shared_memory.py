@@ -43,7 +43,9 @@ def test_real_rows_give_the_same_reply_from_a_file(
     rows = real_rows()
     params = sampling_pb2.SampleTokensRequest(
         rows=[{'seed': 7, 'position': i} for i in range(len(rows))],
-        params=[{'typical_p': 0.9, 'xtc_probability': 0.5, 'return_kept': True}],
+        params=[
+            {'typical_p': 0.9, 'xtc_probability': 0.5, 'return_kept': True}
+        ],
     )
     inline = sampling_pb2.SampleTokensRequest(logits=tensor(rows, data_type))
     inline.MergeFrom(params)
@@ -66,11 +68,14 @@ def test_a_file_that_is_gone_is_refused_and_the_stream_goes_on(
     with Client(server.address) as client, client.open_stream() as stream:
         code, text = fault_of(lambda: client.sample(gone))
         assert code == grpc.StatusCode.INVALID_ARGUMENT
-        assert text.startswith('logits.shared_memory.name: cannot open the file')
+        assert text.startswith(
+            'logits.shared_memory.name: cannot open the file'
+        )
         assert 'cannot open the file' in stream.step(gone).error.message
         assert len(stream.step(inline).token_ids) == 2
 
 
+# Field case G15.
 def test_a_file_that_is_cut_while_it_is_queued_harms_nobody(
     start_server: StartServer, shm_dir: pathlib.Path
 ) -> None:

@@ -71,6 +71,7 @@ def _cycle(
     assert result.token_ids.tolist() == tokens.tolist()
 
 
+# Field case G17.
 def test_10000_cycles_leave_nothing_behind(
     start_server: StartServer, shm_dir: pathlib.Path
 ) -> None:

@@ -57,9 +57,7 @@ def authority(tmp_path: pathlib.Path) -> Authority:
     return Authority(tmp_path)
 
 
-def _start(
-    start_server: StartServer, files: _Files, *flags: str
-) -> Server:
+def _start(start_server: StartServer, files: _Files, *flags: str) -> Server:
     cert, key = files
     return start_server(
         f'--tls_cert={cert}',
@@ -148,7 +146,10 @@ def test_a_new_certificate_needs_no_restart(
 def test_files_that_are_none(tmp_path: pathlib.Path) -> None:
     text = tmp_path / 'x'
     text.write_text('no PEM')
-    for path, says in ((text, 'is not a PEM file'), ('/none', 'cannot be read')):
+    for path, says in (
+        (text, 'is not a PEM file'),
+        ('/none', 'cannot be read'),
+    ):
         done = run_server(
             '--listen=localhost:0', f'--tls_cert={path}', f'--tls_key={path}'
         )

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 class DispatcherTest : public ::testing::Test {
  protected:
   struct Call {
-    absl::Time deadline = absl::InfiniteFuture();
+    Clock::time_point deadline = Clock::time_point::max();
     bool cancelled = false;
     RowWorker* here = nullptr;
   };
@@ -129,7 +129,7 @@ TEST_F(DispatcherTest, CountsByPayload) {
 // Field case G08: what nobody waits for any more is not computed.
 TEST_F(DispatcherTest, AnExpiredMessageIsNotComputed) {
   const auto request = ValuesRequest({{0, 0}});
-  const absl::Status status = Send(request, {.deadline = absl::InfinitePast()}, response_);
+  const absl::Status status = Send(request, {.deadline = Clock::time_point::min()}, response_);
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(metrics_.rows, 0);
   EXPECT_EQ(metrics_.messages_expired, 1);
