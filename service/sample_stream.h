@@ -72,6 +72,7 @@ class SampleStream final : public ActiveStream {
   bool finished_ = false;
 
   Operation called_{[this](bool ok) { OnCalled(ok); }};
+  Operation opened_{[this](bool) { EndOperation(); }};
   Operation read_{[this](bool ok) { OnRead(ok); }};
   Operation written_{[this](bool ok) { OnWritten(ok); }};
   Operation sent_{[this](bool) { EndOperation(); }};

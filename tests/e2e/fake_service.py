@@ -67,5 +67,6 @@ class FakeService(sampling_pb2_grpc.SamplingServiceServicer):
         self, requests: Iterator[Request], context: grpc.ServicerContext
     ) -> Iterator[Response]:
         self.streams += 1
+        context.send_initial_metadata(())  # as the real one does
         for request in requests:
             yield self.SampleTokens(request, context)

@@ -47,6 +47,19 @@ TEST(StreamTest, RepliesKeepTheOrderOfTheMessages) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+TEST(StreamTest, OpensBeforeTheFirstMessage) {
+  RunningServer server;
+  const auto stub = server.NewStub();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  const std::unique_ptr<Stream> stream = stub->StreamSampleTokens(&context);
+  stream->WaitForInitialMetadata();  // until the deadline at most
+  ASSERT_TRUE(stream->Write(Step(1)));
+  v1::SampleTokensResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.step(), 1);
+}
+
 TEST(StreamTest, ARefusedMessageDoesNotEndTheStream) {
   RunningServer server;
   const auto stub = server.NewStub();

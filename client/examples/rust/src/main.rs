@@ -32,31 +32,17 @@ type Client = SamplingServiceClient<Channel>;
 
 /// One decode stream: messages go into `requests`, replies come in order.
 struct Stream {
-    client: Client,
     requests: mpsc::Sender<pb::SampleTokensRequest>,
-    outgoing: Option<mpsc::Receiver<pb::SampleTokensRequest>>, // until the stream is open
-    replies: Option<Streaming<pb::SampleTokensResponse>>,      // from then on
+    replies: Streaming<pb::SampleTokensResponse>,
 }
 
 impl Stream {
-    fn new(client: Client) -> Stream {
+    async fn open(mut client: Client) -> Result<Stream, Status> {
         let (requests, outgoing) = mpsc::channel(1);
-        Stream { client, requests, outgoing: Some(outgoing), replies: None }
-    }
-
-    /// The server opens the stream with its first reply, and tonic waits for that: a message must
-    /// be on its way before the first call of this.
-    async fn receive(&mut self) -> Result<Option<pb::SampleTokensResponse>, Status> {
-        if let Some(outgoing) = self.outgoing.take() {
-            let mut call = Request::new(ReceiverStream::new(outgoing));
-            call.set_timeout(DEADLINE); // of the whole stream
-            let answer = self.client.stream_sample_tokens(call).await?;
-            self.replies = Some(answer.into_inner());
-        }
-        match &mut self.replies {
-            Some(replies) => replies.message().await,
-            None => Ok(None),
-        }
+        let mut call = Request::new(ReceiverStream::new(outgoing));
+        call.set_timeout(DEADLINE); // of the whole stream
+        let replies = client.stream_sample_tokens(call).await?.into_inner();
+        Ok(Stream { requests, replies })
     }
 
     /// Sends one message and waits for its reply. A full server says when it will have room; any
@@ -68,7 +54,7 @@ impl Stream {
         loop {
             // When the stream has ended, the status that tells why is where replies are read.
             let _ = self.requests.send(request.clone()).await;
-            let reply = self.receive().await?.ok_or("the server ended the stream")?;
+            let reply = self.replies.message().await?.ok_or("the server ended the stream")?;
             let Some(refusal) = &reply.error else {
                 return Ok(reply);
             };
@@ -140,7 +126,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // gRPC takes no more than 4 MiB by itself.
     client = client.max_decoding_message_size(info.max_message_bytes.try_into()?);
 
-    let mut stream = Stream::new(client);
+    let mut stream = Stream::open(client).await?;
     let mut output = Vec::new();
     while output.len() < STEPS {
         let reply = stream.step(request(&rows, &output)).await?;
