@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+import grpc
+
 from tokendraw.batch import parameter_sets
 from tokendraw.connection import Connection
 from tokendraw.conversation import converse
+from tokendraw.identity import Identity, TokenFile
 from tokendraw.retry import Deadline, check_deadline
 from tokendraw.row_buffer import RowBuffer
 from tokendraw.sampler import BlockingSampler
@@ -28,6 +31,9 @@ class Client(BlockingSampler):
         *,
         deadline: float = 30.0,
         shm_dir: str | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        server_name: str | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """Connects nowhere yet.
 
@@ -38,9 +44,22 @@ class Client(BlockingSampler):
                 with its retries. (0, 24 h].
             shm_dir: where this process sees the server's --shm_dir; None: at
                 the same path.
+            credentials: such as grpc.ssl_channel_credentials() makes them, for
+                an address with a port. None: no TLS.
+            server_name: the name that servers' certificates must have. None:
+                HOST.
+            token_file: its first word goes with every call as
+                `authorization: Bearer TOKEN`. It may be replaced at any time.
+
+        Raises:
+            TypeError, ValueError: an option is not as said here; the text
+                names it.
         """
         check_deadline(deadline)
-        super().__init__(Connection(address), Sharing(shm_dir), deadline)
+        identity = Identity(credentials, server_name, token_file)
+        super().__init__(
+            Connection(address, identity), Sharing(shm_dir), deadline
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+import grpc
+
 from tokendraw.aio.connection import Connection
 from tokendraw.aio.sampler import AsyncSampler
 from tokendraw.aio.stream import SampleStream
 from tokendraw.batch import parameter_sets
 from tokendraw.conversation import converse_async
+from tokendraw.identity import Identity, TokenFile
 from tokendraw.retry import Deadline, check_deadline
 from tokendraw.row_buffer import RowBuffer
 from tokendraw.sharing import Sharing
@@ -27,10 +30,16 @@ class Client(AsyncSampler):
         *,
         deadline: float = 30.0,
         shm_dir: str | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        server_name: str | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """As tokendraw.Client; to be called where the event loop runs."""
         check_deadline(deadline)
-        super().__init__(Connection(address), Sharing(shm_dir), deadline)
+        identity = Identity(credentials, server_name, token_file)
+        super().__init__(
+            Connection(address, identity), Sharing(shm_dir), deadline
+        )
 
     async def __aenter__(self) -> Self:
         return self
