@@ -38,6 +38,7 @@ def _blocking(
             change()
             assert client.info().semantics_version == '1'
             assert client.validate(_GREEDY) == []
+            assert client.explain(_ROWS[0], _GREEDY).token_id == 7
             logits = client.row_buffer(_ROWS.nbytes).array(
                 np.float32, _ROWS.shape
             )
@@ -56,6 +57,8 @@ def _asyncio(
                 change()
                 assert (await client.info()).semantics_version == '1'
                 assert await client.validate(_GREEDY) == []
+                explained = await client.explain(_ROWS[0], _GREEDY)
+                assert explained.token_id == 7
                 buffer = await client.row_buffer(_ROWS.nbytes)
                 logits = buffer.array(np.float32, _ROWS.shape)
                 logits[:] = _ROWS
