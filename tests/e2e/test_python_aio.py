@@ -86,6 +86,12 @@ def test_the_surface_is_that_of_the_blocking_client(
     assert {'close'} < set(surface(awaited))
 
 
+def test_the_options_are_those_of_the_blocking_client() -> None:
+    options = inspect.signature(tokendraw.Client)
+    assert options == inspect.signature(tokendraw.aio.Client)
+    assert 'token_file' in options.parameters
+
+
 def test_replies_are_those_of_the_blocking_client(
     start_server: StartServer, shm_dir: pathlib.Path
 ) -> None:

@@ -127,10 +127,12 @@ def test_resource_exhausted_is_retried_when_the_server_says_so(
         (_Fails, _CODE.RESOURCE_EXHAUSTED, ''),
         (_Fails, _CODE.RESOURCE_EXHAUSTED, '-1'),
         (_Fails, _CODE.INTERNAL, '10'),
+        (_Fails, _CODE.CANCELLED, '10'),
         (_Fails, _CODE.INVALID_ARGUMENT, ''),
         (_FailsInBand, _CODE.RESOURCE_EXHAUSTED, ''),
         (_FailsInBand, _CODE.RESOURCE_EXHAUSTED, '-1'),
         (_FailsInBand, _CODE.INTERNAL, '10'),
+        (_FailsInBand, _CODE.CANCELLED, '10'),
         (_FailsInBand, _CODE.INVALID_ARGUMENT, ''),
     ],
 )

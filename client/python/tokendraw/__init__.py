@@ -15,11 +15,12 @@ from tokendraw.result import Payload, SampleResult
 from tokendraw.row_buffer import RowBuffer
 from tokendraw.shared_rows import SharedRows
 from tokendraw.stream import SampleStream
-from tokendraw.v1.params_pb2 import SamplingParams
+from tokendraw.v1.params_pb2 import Filter, SamplingParams
 from tokendraw.v1.sampling_pb2 import RowSpec
 
 __all__ = [
     'Client',
+    'Filter',
     'Payload',
     'RowBuffer',
     'RowSpec',

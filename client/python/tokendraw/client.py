@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+import grpc
+import numpy.typing as npt
+
 from tokendraw.batch import parameter_sets
 from tokendraw.connection import Connection
 from tokendraw.conversation import converse
+from tokendraw.explain import explain_request
+from tokendraw.identity import Identity, TokenFile
 from tokendraw.retry import Deadline, check_deadline
 from tokendraw.row_buffer import RowBuffer
 from tokendraw.sampler import BlockingSampler
@@ -28,6 +33,9 @@ class Client(BlockingSampler):
         *,
         deadline: float = 30.0,
         shm_dir: str | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        server_name: str | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """Connects nowhere yet.
 
@@ -38,9 +46,22 @@ class Client(BlockingSampler):
                 with its retries. (0, 24 h].
             shm_dir: where this process sees the server's --shm_dir; None: at
                 the same path.
+            credentials: such as grpc.ssl_channel_credentials() makes them, for
+                an address with a port. None: no TLS.
+            server_name: the name that servers' certificates must have. None:
+                HOST.
+            token_file: its first word goes with every call as
+                `authorization: Bearer TOKEN`. It may be replaced at any time.
+
+        Raises:
+            TypeError, ValueError: an option is not as said here; the text
+                names it.
         """
         check_deadline(deadline)
-        super().__init__(Connection(address), Sharing(shm_dir), deadline)
+        identity = Identity(credentials, server_name, token_file)
+        super().__init__(
+            Connection(address, identity), Sharing(shm_dir), deadline
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +98,64 @@ class Client(BlockingSampler):
             validation=validation,
         )
         return list(self._call('ValidateParams', request).violations)
+
+    def explain(
+        self,
+        logits: npt.NDArray[Any],
+        params: params_pb2.SamplingParams | None = None,
+        row: sampling_pb2.RowSpec | None = None,
+        *,
+        seed: int | None = None,
+        position: int | None = None,
+        sample_index: int = 0,
+        top_tokens: int = 20,
+        data_type: str | None = None,
+        validation: sampling_pb2.Validation = sampling_pb2.VALIDATION_STRICT,
+    ) -> sampling_pb2.ExplainRowResponse:
+        """What each stage did to one row, and why its token was drawn.
+
+        The token is the one that sample() gives for the same row, parameters,
+        seed and position. For people and tools, not for each step.
+
+        Args:
+            logits: [vocab], otherwise as in sample(); at most 1,048,576.
+            params: None: the defaults.
+            row: what the row is drawn with; its params_index and sample_count
+                play no part.
+            seed: in place of `row`, such as a reply's. None: the server draws
+                one.
+            position: in place of `row`. None: 0.
+            sample_index: which of the row's draws.
+            top_tokens: about so many of the most probable tokens are told of,
+                at each end of the chain. [1, 1000].
+            data_type: as in sample().
+            validation: as in sample().
+
+        Returns:
+            The message as sampling.proto describes it: `token_id`, `stages`
+            with what each removed, `tokens` with their way through these,
+            `xtc_coin`, `row_error` and more.
+
+        Raises:
+            TokendrawError: the server refused it, or did not answer. A row
+                that has no token is no error: see `row_error`.
+            TypeError, ValueError: an argument is not as said here.
+        """
+        request = explain_request(
+            logits,
+            params,
+            row,
+            seed=seed,
+            position=position,
+            sample_index=sample_index,
+            top_tokens=top_tokens,
+            data_type=data_type,
+            validation=validation,
+        )
+        explained: sampling_pb2.ExplainRowResponse = self._call(
+            'ExplainRow', request
+        )
+        return explained
 
     def row_buffer(self, nbytes: int) -> RowBuffer:
         """Memory for logits, to be written to step after step.

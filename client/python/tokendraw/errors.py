@@ -33,9 +33,18 @@ class TokendrawError(Exception):
         self.retry_after = retry_after
 
 
+# What gRPC calls a stream that was reset on its way.
+_MAY_BE_CUT = (grpc.StatusCode.INTERNAL, grpc.StatusCode.CANCELLED)
+
+
 def of_call(error: grpc.RpcError, address: str) -> TokendrawError:
-    """The status that a call ended with."""
+    """The status that a call ended with.
+
+    A reset is UNAVAILABLE: that is what a proxy does whose server died.
+    """
     code, details = error.code(), error.details() or ''
+    if code in _MAY_BE_CUT and 'RST_STREAM' in details:
+        code, details = grpc.StatusCode.UNAVAILABLE, f'cut off: {details}'
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         # gRPC does not always say whom it waited for.
         details = f'{details} ({address})'

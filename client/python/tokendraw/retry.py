@@ -50,6 +50,7 @@ class _Retries:
         self._deadline = deadline
         self._pause = _FIRST_PAUSE_S
         self._attempts = 0
+        self._last: TokendrawError | None = None
 
     def wait_after(self, error: TokendrawError) -> float:
         """Seconds until the attempt that follows the one with this error.
@@ -60,7 +61,14 @@ class _Retries:
         """
         self._attempts += 1
         if error.retry_after is None:
+            late = error.code is grpc.StatusCode.DEADLINE_EXCEEDED
+            if late and self._last:
+                raise TokendrawError(
+                    error.code,
+                    f'{error.details}; before that: {self._last}',
+                ) from error
             raise error
+        self._last = error
         # Clients that lost the same server must not come back in step.
         wait = max(error.retry_after, self._pause) * random.uniform(1.0, 1.4)
         if wait >= self._deadline.left():
@@ -73,29 +81,37 @@ class _Retries:
         return wait
 
 
-def retried(attempt: Callable[[], _T], deadline: Deadline) -> _T:
+def retried(attempt: Callable[[bool], _T], deadline: Deadline) -> _T:
     """Calls `attempt` until it succeeds or its error has no retry_after.
+
+    Its argument is whether it is to wait for a server that it can connect to.
+    The first attempt is not: it tells why there is none, which gRPC does not
+    say of one that waited.
 
     Raises:
         TokendrawError: see _Retries.wait_after.
     """
     retries = _Retries(deadline)
+    waits = False
     while True:
         try:
-            return attempt()
+            return attempt(waits)
         except TokendrawError as error:
             wait = retries.wait_after(error)
+        waits = True
         time.sleep(wait)
 
 
 async def retried_async(
-    attempt: Callable[[], Awaitable[_T]], deadline: Deadline
+    attempt: Callable[[bool], Awaitable[_T]], deadline: Deadline
 ) -> _T:
     """As retried()."""
     retries = _Retries(deadline)
+    waits = False
     while True:
         try:
-            return await attempt()
+            return await attempt(waits)
         except TokendrawError as error:
             wait = retries.wait_after(error)
+        waits = True
         await asyncio.sleep(wait)

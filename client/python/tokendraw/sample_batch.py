@@ -8,7 +8,8 @@ from tokendraw.batch import Batch
 from tokendraw.candidates import reduce_rows
 from tokendraw.conversation import Conversation
 from tokendraw.errors import TokendrawError
-from tokendraw.result import SampleResult, join, split
+from tokendraw.resend import asked_of, join, split
+from tokendraw.result import SampleResult
 from tokendraw.sharing import Sharing, is_refusal
 from tokendraw.tensor import check_logits, set_shape
 from tokendraw.v1 import logits_pb2, sampling_pb2
@@ -47,8 +48,8 @@ def sample_batch(
     specs = list(request.rows)
     if not specs:
         specs = [sampling_pb2.RowSpec() for _ in batch.logits]
-    counts = [max(1, spec.sample_count) for spec in specs]
-    answers = split(response, counts)
+    asked = asked_of(request, specs)
+    answers = split(response, asked)
     # Half of a message is left to what rows have beside their logits.
     most = message_bytes // 2 // batch.logits[0].nbytes
     size = min(max(1, most), _MOST_ROWS)
@@ -61,7 +62,7 @@ def sample_batch(
         whole = yield from _sample_whole(
             batch.logits[rows], kind, request, sharing
         )
-        full = split(whole.response, [counts[row] for row in rows])
+        full = split(whole.response, [asked[row] for row in rows])
         for row, answer in zip(rows, full, strict=True):
             answers[row] = answer
     return SampleResult(join(answers, response), 'candidates', tuple(again))

@@ -48,15 +48,20 @@ class SampleStream(BlockingSampler):
         self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
     ) -> sampling_pb2.SampleTokensResponse:
         request.timeout_ms = 1 + int(1000 * deadline.left())
-        return retried(lambda: self._attempt(request, deadline), deadline)
+        return retried(
+            lambda waits: self._attempt(request, deadline, waits), deadline
+        )
 
     def _attempt(
-        self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
+        self,
+        request: sampling_pb2.SampleTokensRequest,
+        deadline: Deadline,
+        waits: bool,
     ) -> sampling_pb2.SampleTokensResponse:
         call = self._call
         if not call:
             link = self._connection.link(deadline)
-            call = _Call(link.stub, self._connection.address)
+            call = _Call(link.stub, self._connection, waits)
         # Whatever happens before the reply, nobody must take it for the next.
         self._call = None
         try:
@@ -83,9 +88,12 @@ class _Call:
     """
 
     def __init__(
-        self, stub: sampling_pb2_grpc.SamplingServiceStub, address: str
+        self,
+        stub: sampling_pb2_grpc.SamplingServiceStub,
+        connection: Connection,
+        waits: bool,
     ) -> None:
-        self._address = address
+        self._address = connection.address
         self._requests: queue.SimpleQueue[
             sampling_pb2.SampleTokensRequest | None
         ] = queue.SimpleQueue()
@@ -93,7 +101,9 @@ class _Call:
             sampling_pb2.SampleTokensResponse | TokendrawError
         ] = queue.SimpleQueue()
         self._call = stub.StreamSampleTokens(
-            iter(self._requests.get, None), wait_for_ready=True
+            iter(self._requests.get, None),
+            metadata=connection.identity.authorization(),
+            wait_for_ready=waits,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

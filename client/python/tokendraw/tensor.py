@@ -14,15 +14,18 @@ _KINDS = {
 }
 
 
+_SHAPES = {1: '[vocab]', 2: '[rows, vocab]'}
+
+
 def check_logits(
-    logits: npt.NDArray[Any], data_type: str | None
+    logits: npt.NDArray[Any], data_type: str | None, ndim: int = 2
 ) -> logits_pb2.DataType:
-    """The element type of [rows, vocab] logits.
+    """The element type of [rows, vocab] logits, or of one row, [vocab].
 
     Raises:
         TypeError: not an array of float32, of float16, or of uint16 with
             `data_type` 'bf16', little-endian.
-        ValueError: not two dimensions of at least 1.
+        ValueError: not `ndim` dimensions of at least 1.
     """
     if not isinstance(logits, np.ndarray):
         raise TypeError(
@@ -34,9 +37,9 @@ def check_logits(
             'logits must be float32 or float16, or uint16 with data_type '
             f"'bf16'; got {logits.dtype} with data_type {data_type!r}"
         )
-    if logits.ndim != 2 or not logits.size:
+    if logits.ndim != ndim or not logits.size:
         raise ValueError(
-            f'logits must be [rows, vocab], got the shape {logits.shape}'
+            f'logits must be {_SHAPES[ndim]}, got the shape {logits.shape}'
         )
     return kind
 

@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+import grpc
+import numpy.typing as npt
+
 from tokendraw.aio.connection import Connection
 from tokendraw.aio.sampler import AsyncSampler
 from tokendraw.aio.stream import SampleStream
 from tokendraw.batch import parameter_sets
 from tokendraw.conversation import converse_async
+from tokendraw.explain import explain_request
+from tokendraw.identity import Identity, TokenFile
 from tokendraw.retry import Deadline, check_deadline
 from tokendraw.row_buffer import RowBuffer
 from tokendraw.sharing import Sharing
@@ -27,10 +32,16 @@ class Client(AsyncSampler):
         *,
         deadline: float = 30.0,
         shm_dir: str | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        server_name: str | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """As tokendraw.Client; to be called where the event loop runs."""
         check_deadline(deadline)
-        super().__init__(Connection(address), Sharing(shm_dir), deadline)
+        identity = Identity(credentials, server_name, token_file)
+        super().__init__(
+            Connection(address, identity), Sharing(shm_dir), deadline
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -65,6 +76,36 @@ class Client(AsyncSampler):
         )
         reply = await self._call('ValidateParams', request)
         return list(reply.violations)
+
+    async def explain(
+        self,
+        logits: npt.NDArray[Any],
+        params: params_pb2.SamplingParams | None = None,
+        row: sampling_pb2.RowSpec | None = None,
+        *,
+        seed: int | None = None,
+        position: int | None = None,
+        sample_index: int = 0,
+        top_tokens: int = 20,
+        data_type: str | None = None,
+        validation: sampling_pb2.Validation = sampling_pb2.VALIDATION_STRICT,
+    ) -> sampling_pb2.ExplainRowResponse:
+        """As tokendraw.Client.explain."""
+        request = explain_request(
+            logits,
+            params,
+            row,
+            seed=seed,
+            position=position,
+            sample_index=sample_index,
+            top_tokens=top_tokens,
+            data_type=data_type,
+            validation=validation,
+        )
+        explained: sampling_pb2.ExplainRowResponse = await self._call(
+            'ExplainRow', request
+        )
+        return explained
 
     async def row_buffer(self, nbytes: int) -> RowBuffer:
         """As tokendraw.Client.row_buffer."""

@@ -8,8 +8,14 @@ from typing import Any
 import grpc
 
 from tokendraw import errors
-from tokendraw.connection import GRPC_MESSAGE_BYTES, Link, channel_options
+from tokendraw.connection import (
+    GRPC_MESSAGE_BYTES,
+    Link,
+    channel_credentials,
+    channel_options,
+)
 from tokendraw.errors import TokendrawError
+from tokendraw.identity import Identity
 from tokendraw.retry import Deadline, retried_async
 from tokendraw.v1 import sampling_pb2, sampling_pb2_grpc
 
@@ -20,11 +26,12 @@ class Connection:
     Connects with the first call.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, identity: Identity) -> None:
         self.address = address
+        self.identity = identity
         self._link: Link[grpc.aio.Channel] | None = None
         # See tokendraw.connection.
-        self._question = _channel(address, GRPC_MESSAGE_BYTES)
+        self._question = _channel(address, identity, GRPC_MESSAGE_BYTES)
         # Tasks that gRPC lets wait. It does not wake each one itself when their
         # channel is closed.
         self._waiting: set[asyncio.Task[Any]] = set()
@@ -45,9 +52,13 @@ class Connection:
         Raises:
             TokendrawError: it did not say it.
         """
-        return await retried_async(lambda: self._connect(deadline), deadline)
+        return await retried_async(
+            lambda waits: self._connect(deadline, waits), deadline
+        )
 
-    async def _connect(self, deadline: Deadline) -> Link[grpc.aio.Channel]:
+    async def _connect(
+        self, deadline: Deadline, waits: bool
+    ) -> Link[grpc.aio.Channel]:
         if self._link:
             return self._link
         stub = sampling_pb2_grpc.SamplingServiceStub(self._question)
@@ -55,10 +66,13 @@ class Connection:
             info = await stub.GetServerInfo(
                 sampling_pb2.GetServerInfoRequest(),
                 timeout=deadline.left(),
-                wait_for_ready=True,
+                metadata=self.identity.authorization(),
+                wait_for_ready=waits,
             )
         if not self._link:  # another task may have been faster
-            channel = _channel(self.address, info.max_message_bytes)
+            channel = _channel(
+                self.address, self.identity, info.max_message_bytes
+            )
             stub = sampling_pb2_grpc.SamplingServiceStub(channel)
             self._link = Link(channel, stub, info)
         return self._link
@@ -70,11 +84,14 @@ class Connection:
             TokendrawError: it failed, or there was no time for a retry.
         """
 
-        async def attempt() -> Any:
+        async def attempt(waits: bool) -> Any:
             link = await self.link(deadline)
             with self.waiting():
                 return await getattr(link.stub, method)(
-                    request, timeout=deadline.left(), wait_for_ready=True
+                    request,
+                    timeout=deadline.left(),
+                    metadata=self.identity.authorization(),
+                    wait_for_ready=waits,
                 )
 
         return await retried_async(attempt, deadline)
@@ -101,7 +118,11 @@ class Connection:
             self._waiting.discard(task)
 
 
-def _channel(address: str, message_bytes: int) -> grpc.aio.Channel:
-    return grpc.aio.insecure_channel(
-        address, channel_options(address, message_bytes)
-    )
+def _channel(
+    address: str, identity: Identity, message_bytes: int
+) -> grpc.aio.Channel:
+    options = channel_options(address, identity, message_bytes)
+    credentials = channel_credentials(address, identity)
+    if credentials:
+        return grpc.aio.secure_channel(address, credentials, options)
+    return grpc.aio.insecure_channel(address, options)

@@ -47,16 +47,19 @@ class SampleStream(AsyncSampler):
         # gRPC would say no more than that the stream has ended.
         errors.check_size(request, link.info.max_message_bytes)
         return await retried_async(
-            lambda: self._attempt(request, deadline), deadline
+            lambda waits: self._attempt(request, deadline, waits), deadline
         )
 
     async def _attempt(
-        self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
+        self,
+        request: sampling_pb2.SampleTokensRequest,
+        deadline: Deadline,
+        waits: bool,
     ) -> sampling_pb2.SampleTokensResponse:
         call = self._call
         if not call:
             link = await self._connection.link(deadline)
-            call = _Call(link.stub, self._connection)
+            call = _Call(link.stub, self._connection, waits)
         # Whatever happens before the reply, nobody must take it for the next.
         self._call = None
         try:
@@ -82,9 +85,12 @@ class _Call:
         self,
         stub: sampling_pb2_grpc.SamplingServiceStub,
         connection: Connection,
+        waits: bool,
     ) -> None:
         self._connection = connection
-        self._call = stub.StreamSampleTokens(wait_for_ready=True)
+        self._call = stub.StreamSampleTokens(
+            metadata=connection.identity.authorization(), wait_for_ready=waits
+        )
 
     async def exchange(
         self, request: sampling_pb2.SampleTokensRequest, deadline: Deadline
