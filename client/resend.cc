@@ -1,6 +1,7 @@
 #include "client/resend.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,34 @@ bool Distribute(const google::protobuf::RepeatedPtrField<OfRow>& from, const Add
   return true;
 }
 
+// Whether each draw of a row with these parameters has a state (params.proto). What is out of its
+// range is off, or there would be no reply.
+bool HasState(const v1::SamplingParams& params) {
+  const auto is_length = [](double value) { return value >= 0 && std::isfinite(value); };
+  const bool mirostat = (params.mirostat() == 1 || params.mirostat() == 2) &&
+                        is_length(params.mirostat_tau()) && is_length(params.mirostat_eta());
+  const bool adaptive = params.has_adaptive_target() && params.adaptive_target() >= 0 &&
+                        params.adaptive_target() <= 1 && params.adaptive_decay() >= 0 &&
+                        params.adaptive_decay() <= 0.99;
+  return mirostat || adaptive;
+}
+
+// Gives the rows, whose errors and tokens are there, their states. False if there are more or
+// fewer.
+bool DistributeStates(const Request& request, const Response& reply, std::vector<Response>& rows) {
+  int state = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const int set = request.rows().empty() ? 0 : request.rows(row).params_index();
+    if (set >= request.params_size() || !HasState(request.params(set))) continue;
+    if (!rows[row].row_errors().empty()) continue;
+    for (int draw = 0; draw < rows[row].token_ids_size(); ++draw) {
+      if (state == reply.sampler_states_size()) return false;
+      *rows[row].add_sampler_states() = reply.sampler_states(state++);
+    }
+  }
+  return state == reply.sampler_states_size();
+}
+
 // One reply for each row. Nothing if `reply` does not have the rows of `request`.
 std::optional<std::vector<Response>> Split(const Request& request, const Response& reply) {
   const int row_count = request.logits().row_count();
@@ -54,7 +83,7 @@ std::optional<std::vector<Response>> Split(const Request& request, const Respons
   const auto add_error = [](Response& row) { return row.add_row_errors(); };
   const auto add_detail = [](Response& row) { return row.add_details(); };
   if (token != reply.token_ids_size() || !Distribute(reply.row_errors(), add_error, rows) ||
-      !Distribute(reply.details(), add_detail, rows)) {
+      !Distribute(reply.details(), add_detail, rows) || !DistributeStates(request, reply, rows)) {
     return std::nullopt;
   }
   return rows;

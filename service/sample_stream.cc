@@ -24,7 +24,7 @@ void SampleStream::OnCalled(bool ok) {
   if (hot_.token_file != nullptr) refused_ = hot_.token_file->Check(context_);
   if (!refused_.ok()) {
     hot_.answered.Add(Rpc::kStreamSampleTokens, Clock::now(), refused_, {}, context_);
-  } else {
+  } else if (!finished_) {  // a server that drains has ended it already
     // Some clients wait for the headers before they send the first message.
     ++operations_;
     stream_.SendInitialMetadata(&opened_);

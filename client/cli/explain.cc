@@ -16,23 +16,18 @@ namespace tokendraw::cli {
 namespace {
 
 std::vector<Flag> Flags() {
-  std::vector<Flag> flags = ConnectionFlags();
-  flags.insert(
-      flags.end(),
-      {{"tensor", "NAME", "", "logits, or the only one", "Tensor of a .safetensors file."},
-       {"row", "INTEGER", "[0, rows)", "0", "The row to explain."},
-       {"draw", "INTEGER", "[0, 65535]", "0", "Which of the row's draws: its sample_index."},
-       {"top", "INTEGER", "[1, 1000]", "20",
-        "Most probable tokens to show, of the row as it came, after the edits and at the end."},
-       {"vocab", "FILE", "", "none", "JSON array of token texts by id."},
-       {"html", "FILE", "", "off",
-        "Also writes a page that plots the stages, and what they are with a parameter moved."},
-       {"json", "", "", "off", "Prints the reply as one JSON object."},
-       {"lenient", "", "", "off", "Parameters outside their range act as off."}});
-  for (const std::vector<Flag>& more : {RowFlags(), ParamFlags()}) {
-    flags.insert(flags.end(), more.begin(), more.end());
-  }
-  return flags;
+  const std::vector<Flag> own = {
+      {"tensor", "NAME", "", "logits, or the only one", "Tensor of a .safetensors file."},
+      {"row", "INTEGER", "[0, rows)", "0", "The row to explain."},
+      {"draw", "INTEGER", "[0, 65535]", "0", "Which of the row's draws: its sample_index."},
+      {"top", "INTEGER", "[1, 1000]", "20",
+       "Most probable tokens to show, of the row as it came, after the edits and at the end."},
+      {"vocab", "FILE", "", "none", "JSON array of token texts by id."},
+      {"html", "FILE", "", "off",
+       "Also writes a page that plots the stages, and what they are with a parameter moved."},
+      {"json", "", "", "off", "Prints the reply as one JSON object."},
+      {"lenient", "", "", "off", "Parameters outside their range act as off."}};
+  return Join({ConnectionFlags(), own, RowFlags(), ParamFlags()});
 }
 
 // The value of an integer flag; `unset` without it.

@@ -51,6 +51,14 @@ absl::StatusOr<Arguments> ParseArguments(std::span<const Flag> flags,
   return arguments;
 }
 
+std::vector<Flag> Join(std::initializer_list<std::vector<Flag>> tables) {
+  std::vector<Flag> joined;
+  for (const std::vector<Flag>& table : tables) {
+    joined.insert(joined.end(), table.begin(), table.end());
+  }
+  return joined;
+}
+
 std::string FlagHelp(std::span<const Flag> flags) {
   std::string help;
   for (const Flag& flag : flags) {

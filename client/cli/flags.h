@@ -2,6 +2,7 @@
 #ifndef TOKENDRAW_CLIENT_CLI_FLAGS_H_
 #define TOKENDRAW_CLIENT_CLI_FLAGS_H_
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -29,6 +30,9 @@ struct Arguments {
   bool Has(const std::string& name) const { return flags.contains(name); }
   std::optional<std::string> Get(const std::string& name) const;
 };
+
+// One table of several.
+std::vector<Flag> Join(std::initializer_list<std::vector<Flag>> tables);
 
 // Reads `--name value` and `--name=value`; a switch takes a value only after '='. "-" is
 // positional, and so is all that follows "--". INVALID_ARGUMENT, naming the flag: unknown, without

@@ -17,23 +17,19 @@ namespace tokendraw::cli {
 namespace {
 
 std::vector<Flag> Flags() {
-  std::vector<Flag> flags = ConnectionFlags();
-  flags.insert(
-      flags.end(),
-      {{"workers", "INTEGER", "[1, 1024]", "1", "Threads, each with a stream of its own."},
-       {"rows", "INTEGER", "[1, 65536]", "1", "Rows of each step."},
-       {"vocab_size", "INTEGER", "[1, 16777216]", "151936", "Logits of each row, F32."},
-       {"candidates", "INTEGER", "[0, 65536]", "0: whole rows",
-        "Sends so many of the largest logits of each row instead."},
-       {"rate", "NUMBER", "[0, 1000000]", "0: as fast as answered",
-        "Steps a second of each worker."},
-       {"duration_s", "NUMBER", "(0, 86400]", "10", "How long."},
-       {"steps", "INTEGER", "[0, 2^62]", "0: by the time", "Steps of each worker, instead."},
-       {"load_seed", "INTEGER", "[0, 2^63)", "0", "Of the rows and of their draws."},
-       {"json", "", "", "off", "Prints the result as one JSON object."}});
-  const std::vector<Flag> params = ParamFlags();
-  flags.insert(flags.end(), params.begin(), params.end());
-  return flags;
+  const std::vector<Flag> own = {
+      {"workers", "INTEGER", "[1, 1024]", "1", "Threads, each with a stream of its own."},
+      {"rows", "INTEGER", "[1, 65536]", "1", "Rows of each step."},
+      {"vocab_size", "INTEGER", "[1, 16777216]", "151936", "Logits of each row, F32."},
+      {"candidates", "INTEGER", "[0, 65536]", "0: whole rows",
+       "Sends so many of the largest logits of each row instead."},
+      {"rate", "NUMBER", "[0, 1000000]", "0: as fast as answered",
+       "Steps a second of each worker."},
+      {"duration_s", "NUMBER", "(0, 86400]", "10", "How long."},
+      {"steps", "INTEGER", "[0, 2^62]", "0: by the time", "Steps of each worker, instead."},
+      {"load_seed", "INTEGER", "[0, 2^63)", "0", "Of the rows and of their draws."},
+      {"json", "", "", "off", "Prints the result as one JSON object."}};
+  return Join({ConnectionFlags(), own, ParamFlags()});
 }
 
 // The value of a number's flag, checked.

@@ -13,21 +13,16 @@ namespace tokendraw::cli {
 namespace {
 
 std::vector<Flag> Flags() {
-  std::vector<Flag> flags = ConnectionFlags();
-  flags.insert(
-      flags.end(),
-      {{"tensor", "NAME", "", "logits, or the only one", "Tensor of a .safetensors file."},
-       {"rows", "LIST", "such as 0,3,5-9", "all", "Rows to draw, in this order."},
-       {"vocab", "FILE", "", "none",
-        "JSON array of token texts by id, for the text column of the table."},
-       {"json", "", "", "off",
-        "Prints the reply as one JSON object, whose rows count those that were drawn, with "
-        "the way that rows went, inline or shared_memory, as its payload."},
-       {"lenient", "", "", "off", "Parameters outside their range act as off."}});
-  for (const std::vector<Flag>& more : {RowFlags(), ParamFlags()}) {
-    flags.insert(flags.end(), more.begin(), more.end());
-  }
-  return flags;
+  const std::vector<Flag> own = {
+      {"tensor", "NAME", "", "logits, or the only one", "Tensor of a .safetensors file."},
+      {"rows", "LIST", "such as 0,3,5-9", "all", "Rows to draw, in this order."},
+      {"vocab", "FILE", "", "none",
+       "JSON array of token texts by id, for the text column of the table."},
+      {"json", "", "", "off",
+       "Prints the reply as one JSON object, whose rows count those that were drawn, with "
+       "the way that rows went, inline or shared_memory, as its payload."},
+      {"lenient", "", "", "off", "Parameters outside their range act as off."}};
+  return Join({ConnectionFlags(), own, RowFlags(), ParamFlags()});
 }
 
 absl::StatusOr<std::vector<std::int64_t>> ChooseRows(const Arguments& arguments,

@@ -6,13 +6,10 @@ namespace tokendraw::cli {
 namespace {
 
 std::vector<Flag> Flags() {
-  std::vector<Flag> flags = ConnectionFlags();
-  flags.push_back(
-      {"vocab_size", "INTEGER", ">= 0", "0, unknown", "Token ids are checked against it."});
-  flags.push_back({"lenient", "", "", "off", "Reports structural faults alone."});
-  const std::vector<Flag> params = ParamFlags();
-  flags.insert(flags.end(), params.begin(), params.end());
-  return flags;
+  const std::vector<Flag> own = {
+      {"vocab_size", "INTEGER", ">= 0", "0, unknown", "Token ids are checked against it."},
+      {"lenient", "", "", "off", "Reports structural faults alone."}};
+  return Join({ConnectionFlags(), own, ParamFlags()});
 }
 
 absl::StatusOr<v1::ValidateParamsRequest> MakeRequest(const Arguments& arguments) {

@@ -6,23 +6,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly PEER_VERSION=3.22.1 # of the npm package that carries llama.cpp; peer.h is for its llama.h
 readonly OUT=build/bench
 
 bash deploy/install_packages.sh deploy/build_packages.txt tests/bench/packages.txt >&2
-# Debian's npm does not install beside a Node.js from elsewhere, which has its own.
-command -v npm >/dev/null || bash deploy/install_packages.sh <(echo npm) >&2
-
-mkdir -p "$OUT"
-peer_dir=$OUT/peer-$PEER_VERSION
-if [ ! -d "$peer_dir" ]; then
-  npm pack --silent --pack-destination "$OUT" "@node-llama-cpp/linux-x64@$PEER_VERSION" >&2
-  rm -rf "$peer_dir.part"
-  mkdir "$peer_dir.part"
-  tar -xzf "$OUT/node-llama-cpp-linux-x64-$PEER_VERSION.tgz" -C "$peer_dir.part"
-  mv "$peer_dir.part" "$peer_dir"
-fi
-peer=$(find "$peer_dir" -name 'libllama*.so' ! -name 'libllama-common*')
+peer=$(bash tests/llama_cpp.sh)
 
 if ! cmp -s tests/bench/requirements.txt "$OUT/venv/requirements.txt"; then
   python3 -m venv --clear "$OUT/venv"

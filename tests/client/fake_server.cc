@@ -65,6 +65,11 @@ void AnswerRow(const v1::SampleTokensRequest& request, int index, const Row& row
   }
   for (int draw = 0; draw < std::max(spec.sample_count(), 1); ++draw) {
     response.add_token_ids(decided ? token : -1);
+    if (decided && spec.params_index() < request.params_size() &&
+        request.params(spec.params_index()).mirostat() > 0) {
+      // Another one for each draw of each position.
+      response.add_sampler_states()->set_mirostat_mu(static_cast<double>(spec.position()) + draw);
+    }
     if (!decided || request.params_size() == 0 || !request.params(0).has_logprobs()) continue;
     v1::RowDetail& detail = *response.add_details();
     detail.set_row(index);

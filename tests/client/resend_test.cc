@@ -3,6 +3,7 @@
 #include "client/resend.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/candidates.h"
@@ -34,6 +36,12 @@ const std::vector<std::vector<float>> kLogits = [] {
                                          {-1, -2, -3, nan, 99}, {1, nan, 2, 3, 99},
                                          {0, 1, 9, 3, 99},      {-5, -1, -2, -3, 99}};
 }();
+
+v1::SamplingParams MakeParams(const std::string& text) {
+  v1::SamplingParams params;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &params)) << text;
+  return params;
+}
 
 class ResendTest : public testing::Test {
  protected:
@@ -66,7 +74,7 @@ class ResendTest : public testing::Test {
     v1::SampleTokensRequest request;
     request.set_step(77);
     request.add_params()->mutable_logprobs();
-    request.add_params()->set_top_k(7);
+    request.add_params()->set_mirostat(2);
     request.set_validation(v1::VALIDATION_LENIENT);
     request.set_timeout_ms(5000);
     request.mutable_logits()->set_vocab_size(kVocab);
@@ -142,6 +150,70 @@ TEST_F(ResendTest, TheReplyIsAsIfAllRowsHadBeenDecidedAtOnce) {
       EXPECT_EQ(requests_.size(), 3u);  // the candidates; rows 1 and 2; row 5
     }
   }
+}
+
+// A new field of the reply is either lost here, or in this test.
+TEST_F(ResendTest, NoFieldOfTheReplyIsLost) {
+  v1::SampleTokensRequest request = Request();
+  AddSpecs(request);
+  const auto reply = client_->SampleTokens(request, rows_);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  const auto& fields = *v1::SampleTokensResponse::descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    if (fields.field(i)->name() == "error") continue;  // of a message that a stream refused
+    const bool is_set = fields.field(i)->is_repeated()
+                            ? reply->GetReflection()->FieldSize(*reply, fields.field(i)) > 0
+                            : reply->GetReflection()->HasField(*reply, fields.field(i));
+    EXPECT_TRUE(is_set) << fields.field(i)->name();
+  }
+}
+
+TEST(WithWholeRowsTest, StatesAreOfTheRowsThatHaveThem) {
+  v1::SampleTokensRequest request;
+  request.mutable_logits()->set_vocab_size(1);
+  request.mutable_logits()->mutable_candidates();
+  const std::pair<v1::SamplingParams, bool> sets[] = {
+      {MakeParams("mirostat: 1"), true},
+      {MakeParams("mirostat: 2 mirostat_tau: 5 mirostat_eta: 0.1"), true},
+      {MakeParams("mirostat: 0 mirostat_tau: 5"), false},
+      {MakeParams("mirostat: 3"), false},
+      {MakeParams("mirostat: 2 mirostat_tau: -1"), false},
+      {MakeParams("mirostat: 2 mirostat_eta: inf"), false},
+      {MakeParams("adaptive_target: 0"), true},
+      {MakeParams("adaptive_target: 1 adaptive_decay: 0.99"), true},
+      {MakeParams("adaptive_target: -1"), false},
+      {MakeParams("adaptive_target: 0.5 adaptive_decay: 1"), false},
+      {MakeParams("top_k: 5"), false},
+  };
+  v1::SampleTokensResponse reply;
+  for (const auto& [params, has_state] : sets) {
+    const int row = request.params_size();
+    *request.add_params() = params;
+    request.add_rows()->set_params_index(row);
+    reply.add_seeds(row);
+    reply.add_token_ids(0);
+    if (has_state) reply.add_sampler_states()->set_mirostat_mu(row);
+  }
+  request.add_rows();  // the one that is not decided
+  reply.add_seeds(0);
+  reply.add_token_ids(-1);
+  reply.add_row_errors()->set_row(request.params_size());
+  reply.mutable_row_errors(0)->set_code(v1::ROW_ERROR_CODE_NEED_FULL_ROW);
+  request.mutable_logits()->set_row_count(request.rows_size());
+  const Rows rows{*RowBuffer::Create(nullptr, 4 * static_cast<std::size_t>(request.rows_size()))};
+  const auto send = [&](const v1::SampleTokensRequest& part, const Rows&) {
+    v1::SampleTokensResponse whole;
+    whole.add_seeds(part.rows(0).seed());
+    whole.add_token_ids(0);
+    whole.add_sampler_states()->set_mirostat_mu(100);
+    return absl::StatusOr<v1::SampleTokensResponse>(whole);
+  };
+  const auto all = WithWholeRows(request, rows, reply, send);
+  ASSERT_TRUE(all.ok()) << all.status();
+  reply.add_sampler_states()->set_mirostat_mu(100);
+  reply.clear_row_errors();
+  reply.set_token_ids(request.params_size(), 0);
+  EXPECT_EQ(all->DebugString(), reply.DebugString());
 }
 
 TEST_F(ResendTest, OnlyTheseRowsGoAsTheyWere) {
@@ -251,6 +323,7 @@ TEST(WithWholeRowsTest, StrangeRepliesEndIt) {
       [](v1::SampleTokensResponse& reply) { reply.mutable_row_errors(1)->set_row(2); },
       [](v1::SampleTokensResponse& reply) { reply.mutable_row_errors(1)->set_row(-1); },
       [](v1::SampleTokensResponse& reply) { reply.add_details()->set_row(2); },
+      [](v1::SampleTokensResponse& reply) { reply.add_sampler_states(); },
   };
   for (const auto& fault : faults) {
     v1::SampleTokensResponse bad = good;

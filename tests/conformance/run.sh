@@ -8,22 +8,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly PEER_VERSION=3.22.1 # of the npm package that carries llama.cpp; llama_cpp_abi.py is for it
 readonly OUT=build/conformance
 
 bash deploy/install_packages.sh tests/conformance/packages.txt >&2
-# Debian's npm does not install beside a Node.js from elsewhere, which has its own.
-command -v npm >/dev/null || bash deploy/install_packages.sh <(echo npm) >&2
-
-mkdir -p "$OUT"
-peer_dir=$OUT/peer-$PEER_VERSION
-if [ ! -d "$peer_dir" ]; then
-  npm pack --silent --pack-destination "$OUT" "@node-llama-cpp/linux-x64@$PEER_VERSION" >&2
-  rm -rf "$peer_dir.part"
-  mkdir "$peer_dir.part"
-  tar -xzf "$OUT/node-llama-cpp-linux-x64-$PEER_VERSION.tgz" -C "$peer_dir.part"
-  mv "$peer_dir.part" "$peer_dir"
-fi
 
 # Debian's torch is for Debian's Python, and wants Debian's numpy.
 if ! cmp -s tests/conformance/requirements.txt "$OUT/venv/requirements.txt"; then
@@ -38,7 +25,7 @@ if [ -z "${TOKENDRAW_BUILD:-}" ]; then
   cmake --build --preset release --target tokendrawd >&2
 fi
 
-TOKENDRAW_LLAMA_LIBRARY=$(find "$PWD/$peer_dir" -name 'libllama*.so' ! -name 'libllama-common*')
+TOKENDRAW_LLAMA_LIBRARY=$(bash tests/llama_cpp.sh)
 export TOKENDRAW_LLAMA_LIBRARY
 export PYTHONDONTWRITEBYTECODE=1
 export TRANSFORMERS_VERBOSITY=error # it warns that models need a newer torch

@@ -44,17 +44,23 @@ def test_a_second_server_takes_over_and_patient_clients_see_no_error(
     assert not load.faults, load.faults
 
 
-# Field case G04.
-def test_ten_restarts_under_load_are_not_seen_by_patient_clients(
-    start_server: StartServer,
-) -> None:
+def _ten_restarts(start_server: StartServer, patient: bool) -> Load:
+    """The load that went on meanwhile."""
     server = start_server()
-    with Load(server.address, 8, patient=True) as load:
+    with Load(server.address, 8, patient=patient) as load:
         for _ in range(10):
             _wait_for_calls(load, 200)
             server = _replace(start_server, server)
         _wait_for_calls(load, 200)
     assert not load.broken
+    return load
+
+
+# Field case G04.
+def test_ten_restarts_under_load_are_not_seen_by_patient_clients(
+    start_server: StartServer,
+) -> None:
+    load = _ten_restarts(start_server, patient=True)
     assert not load.faults, load.faults
 
 
@@ -62,13 +68,7 @@ def test_ten_restarts_under_load_are_not_seen_by_patient_clients(
 def test_ten_restarts_under_load_are_unavailable_and_nothing_else(
     start_server: StartServer,
 ) -> None:
-    server = start_server()
-    with Load(server.address, 8, patient=False) as load:
-        for _ in range(10):
-            _wait_for_calls(load, 200)
-            server = _replace(start_server, server)
-        _wait_for_calls(load, 200)
-    assert not load.broken
+    load = _ten_restarts(start_server, patient=False)
     allowed = {code.name for code in RETRYABLE}
     assert 'UNAVAILABLE' in load.faults and set(load.faults) <= allowed
 

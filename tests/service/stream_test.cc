@@ -60,6 +60,19 @@ TEST(StreamTest, OpensBeforeTheFirstMessage) {
   EXPECT_EQ(response.step(), 1);
 }
 
+TEST(StreamTest, OneThatOpensWhileTheServerDrainsIsEnded) {
+  RunningServer server;
+  server->Drain();
+  const auto stub = server.NewStub();
+  grpc::ClientContext context;
+  const std::unique_ptr<Stream> stream = stub->StreamSampleTokens(&context);
+  v1::SampleTokensResponse response;
+  EXPECT_FALSE(stream->Read(&response));
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(status.error_message(), "the server is draining");
+}
+
 TEST(StreamTest, ARefusedMessageDoesNotEndTheStream) {
   RunningServer server;
   const auto stub = server.NewStub();
