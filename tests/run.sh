@@ -6,7 +6,8 @@
 # Usage: tests/run.sh [asan|fuzz|tsan|conformance|chaos|release|golden-clang|debug|clang]...
 #
 # Not part of it, for its time: golden-clang (golden tokens of clang's optimised code), tests/arm64.sh
-# (golden tokens on emulated arm64), tests/chaos/run.sh --minutes N and tests/chaos/soak.sh --minutes N.
+# (golden tokens on emulated arm64), tests/chaos/run.sh --minutes N, tests/chaos/soak.sh --minutes N and
+# tests/chaos/clock.sh (jumps of the time of day, in an emulated machine).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
