@@ -15,27 +15,34 @@
 
 namespace tokendraw {
 
-// What `attempt(connection, turn)`, a StatusOr, gives at the first address, from that of `turn` on,
+// What `attempt(endpoint, turn)`, a StatusOr, gives at the first address, from that of `turn` on,
 // that does not ask for a retry.
+template <typename Attempt>
+auto WithRetries(Endpoints& endpoints, std::size_t turn, const Deadline& deadline,
+                 const Attempt& attempt) -> decltype(attempt(endpoints.At(turn), turn)) {
+  Retry retry(endpoints.options(), deadline);
+  for (;; ++turn) {
+    auto result = attempt(endpoints.At(turn), turn);
+    if (result.ok()) return result;
+    absl::Status status = result.status();
+    if (!retry.Again(endpoints.At(turn + 1), status)) return status;
+  }
+}
+
+// The same for `attempt(connection, turn)`.
 template <typename Attempt>
 auto CallWithRetries(Endpoints& endpoints, std::size_t turn, const Deadline& deadline,
                      const Attempt& attempt)
     -> decltype(attempt(std::declval<Connection&>(), turn)) {
-  Retry retry(endpoints.options(), deadline);
-  for (;; ++turn) {
-    absl::Status status;
-    const absl::StatusOr<std::shared_ptr<Connection>> connection =
-        endpoints.At(turn).Connect(deadline);
-    if (connection.ok()) {
-      auto result = attempt(**connection, turn);
-      if (result.ok()) return result;
-      status = result.status();
-      (*connection)->Ended(status);
-    } else {
-      status = connection.status();
-    }
-    if (!retry.Again(endpoints.At(turn + 1), status)) return status;
-  }
+  using Result = decltype(attempt(std::declval<Connection&>(), turn));
+  const auto connect = [&](Endpoint& endpoint, std::size_t at) -> Result {
+    const absl::StatusOr<std::shared_ptr<Connection>> connection = endpoint.Connect(deadline);
+    if (!connection.ok()) return connection.status();
+    Result result = attempt(**connection, at);
+    if (!result.ok()) (*connection)->Ended(result.status());
+    return result;
+  };
+  return WithRetries(endpoints, turn, deadline, connect);
 }
 
 // One batch, whole: rows that the server cannot decide from their candidates are sent again, if

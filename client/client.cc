@@ -108,13 +108,10 @@ absl::StatusOr<v1::GetServerInfoResponse> Client::GetServerInfo() {
 
 absl::StatusOr<bool> Client::CheckHealth(const std::string& service) {
   const Deadline deadline(endpoints_->options().deadline);
-  Retry retry(endpoints_->options(), deadline);
-  for (std::size_t turn = endpoints_->NextTurn();; ++turn) {
-    const absl::StatusOr<bool> serves = endpoints_->At(turn).Serves(service, deadline);
-    absl::Status status = serves.status();
-    if (serves.ok()) return serves;
-    if (!retry.Again(endpoints_->At(turn + 1), status)) return status;
-  }
+  const auto ask = [&](const Endpoint& endpoint, std::size_t) {
+    return endpoint.Serves(service, deadline);
+  };
+  return WithRetries(*endpoints_, endpoints_->NextTurn(), deadline, ask);
 }
 
 std::unique_ptr<SampleStream> Client::OpenStream() {

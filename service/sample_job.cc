@@ -27,12 +27,13 @@ bool SampleJob::IsSmall() const {
 }
 
 bool SampleJob::Wanted() {
+  const Clock::time_point now = Clock::now();
   if (!std::exchange(started_, true)) {
-    const absl::Duration waited = Since(queued_);
+    const absl::Duration waited = absl::FromChrono(now - queued_);
     context_.metrics->queue_wait_ns += absl::ToInt64Nanoseconds(waited);
     context_.metrics->queue_wait_seconds.Observe(absl::ToDoubleSeconds(waited));
   }
-  expired_ = Clock::now() >= context_.deadline;
+  expired_ = now >= context_.deadline;
   return !expired_ && !context_.cancelled();
 }
 

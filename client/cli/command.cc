@@ -46,11 +46,17 @@ int Run(const std::vector<std::string>& words, const Streams& streams) {
     flags.push_back({"help", "", "", "", "Prints this."});
     const absl::StatusOr<Arguments> arguments = ParseArguments(flags, std::span(words).subspan(1));
     if (!arguments.ok()) return FailUsage(arguments.status(), streams);
-    if (!arguments->Has("help")) return command->run(*arguments, streams);
-    streams.out << "Usage: tokendraw " << command->name << " " << command->synopsis << "\n\n"
-                << command->description << "\n\nFlags, as --name VALUE or --name=VALUE:\n"
-                << FlagHelp(flags);
-    return kOk;
+    if (arguments->Has("help")) {
+      streams.out << "Usage: tokendraw " << command->name << " " << command->synopsis << "\n\n"
+                  << command->description << "\n\nFlags, as --name VALUE or --name=VALUE:\n"
+                  << FlagHelp(flags);
+      return kOk;
+    }
+    if (!command->takes_file && !arguments->positional.empty()) {
+      return FailUsage(
+          absl::InvalidArgumentError(absl::StrCat(command->name, " takes flags alone")), streams);
+    }
+    return command->run(*arguments, streams);
   }
   streams.err << OverallHelp();
   return kUsage;
@@ -101,7 +107,11 @@ absl::StatusOr<ClientOptions> ConnectionOptions(const Arguments& arguments) {
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments) {
   const absl::StatusOr<ClientOptions> options = ConnectionOptions(arguments);
   if (!options.ok()) return options.status();
-  absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(*options);
+  return ConnectClient(*options);
+}
+
+absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const ClientOptions& options) {
+  absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(options);
   if (client.ok()) return client;
   return absl::InvalidArgumentError(
       absl::StrCat("--server: ", std::string(client.status().message())));

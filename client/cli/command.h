@@ -33,6 +33,7 @@ struct Command {
   const char* description;  // for the help
   std::vector<Flag> (*flags)();
   int (*run)(const Arguments& arguments, const Streams& streams);
+  bool takes_file = false;  // otherwise flags alone: positional arguments are bad usage
 };
 
 // sample, explain, validate, info, health, load.
@@ -54,6 +55,7 @@ absl::StatusOr<ClientOptions> ConnectionOptions(const Arguments& arguments);
 
 // A client from them. INVALID_ARGUMENT naming the flag.
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const Arguments& arguments);
+absl::StatusOr<std::unique_ptr<Client>> ConnectClient(const ClientOptions& options);
 
 // Whether a switch is on. INVALID_ARGUMENT naming the flag, if its value is neither true nor false.
 absl::StatusOr<bool> Switch(const Arguments& arguments, const std::string& name);

@@ -154,9 +154,12 @@ int RunExplain(const Arguments& arguments, const Streams& streams) {
 }  // namespace
 
 const Command kExplain{
-    "explain", "[FLAGS] [FILE]",
+    "explain",
+    "[FLAGS] [FILE]",
     "Shows what each stage did to one row of FILE (as for `sample`), and why its token was drawn:\n"
     "the one that `sample` draws with the same flags, if --position is the row's.",
-    Flags, RunExplain};
+    Flags,
+    RunExplain,
+    /*takes_file=*/true};
 
 }  // namespace tokendraw::cli

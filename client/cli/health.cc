@@ -12,19 +12,17 @@ std::vector<Flag> Flags() {
 }
 
 int RunHealth(const Arguments& arguments, const Streams& streams) {
-  if (!arguments.positional.empty()) {
-    return FailUsage(absl::InvalidArgumentError("health takes flags alone"), streams);
-  }
   absl::StatusOr<ClientOptions> options = ConnectionOptions(arguments);
   if (!options.ok()) return FailUsage(options.status(), streams);
-  const std::string service = arguments.Get("service").value_or("tokendraw.v1.SamplingService");
+  const std::optional<std::string> service = arguments.Get("service");
   int exit_code = kOk;
   std::vector<std::vector<std::string>> rows;
   for (const std::string& address : std::vector(std::move(options->addresses))) {
     options->addresses = {address};
-    const absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(*options);
+    const absl::StatusOr<std::unique_ptr<Client>> client = ConnectClient(*options);
     if (!client.ok()) return FailUsage(client.status(), streams);
-    const absl::StatusOr<bool> serves = (*client)->CheckHealth(service);
+    const absl::StatusOr<bool> serves =
+        service ? (*client)->CheckHealth(*service) : (*client)->CheckHealth();
     if (serves.ok()) {
       rows.push_back({address, *serves ? "SERVING" : "NOT_SERVING"});
       if (!*serves) exit_code = kFailed;

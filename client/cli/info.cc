@@ -13,9 +13,6 @@ std::vector<Flag> Flags() {
 }
 
 int RunInfo(const Arguments& arguments, const Streams& streams) {
-  if (!arguments.positional.empty()) {
-    return FailUsage(absl::InvalidArgumentError("info takes flags alone"), streams);
-  }
   const absl::StatusOr<bool> json = Switch(arguments, "json");
   if (!json.ok()) return FailUsage(json.status(), streams);
   const absl::StatusOr<std::unique_ptr<Client>> client = ConnectClient(arguments);

@@ -47,7 +47,6 @@ absl::Status Read(const Arguments& arguments, const char* name, T low, T high, T
 }
 
 absl::StatusOr<LoadPlan> MakePlan(const Arguments& arguments) {
-  if (!arguments.positional.empty()) return absl::InvalidArgumentError("load takes flags alone");
   LoadPlan plan{.vocab_size = 151936};
   std::int64_t seed = 0;
   double duration_s = 10;

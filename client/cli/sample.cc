@@ -97,11 +97,14 @@ int RunSample(const Arguments& arguments, const Streams& streams) {
 }  // namespace
 
 const Command kSample{
-    "sample", "[FLAGS] [FILE]",
+    "sample",
+    "[FLAGS] [FILE]",
     "Draws a token for each row of FILE: .safetensors (F32, F16, BF16), .npy ('<f4', '<f2', or "
     "'<u2'\n"
     "taken as BF16), or JSON: an array of numbers or of such arrays, where null and \"-inf\" are\n"
     "-infinity. Without FILE, or with \"-\": JSON from stdin.",
-    Flags, RunSample};
+    Flags,
+    RunSample,
+    /*takes_file=*/true};
 
 }  // namespace tokendraw::cli

@@ -13,9 +13,6 @@ std::vector<Flag> Flags() {
 }
 
 absl::StatusOr<v1::ValidateParamsRequest> MakeRequest(const Arguments& arguments) {
-  if (!arguments.positional.empty()) {
-    return absl::InvalidArgumentError("validate takes flags alone");
-  }
   v1::ValidateParamsRequest request;
   absl::StatusOr<v1::SamplingParams> params = ParamsFromFlags(arguments);
   if (!params.ok()) return params.status();

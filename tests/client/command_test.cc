@@ -56,7 +56,7 @@ TEST(CommandTest, BadUsageIsTwoAndNamesTheFlag) {
       {{"validate", "file"}, "validate takes flags alone"},
       {{"validate", "--vocab_size", "x"}, "--vocab_size: "},
       {{"health", "name"}, "health takes flags alone"},
-      {{"health", "--server", "nowhere"}, "must be unix:PATH or HOST:PORT"},
+      {{"health", "--server", "nowhere"}, "--server: an address must be unix:PATH or HOST:PORT"},
       {{"info", "--top_k=1"}, "unknown flag --top_k"},
   };
   for (const Case& c : cases) {
